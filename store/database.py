@@ -1,0 +1,115 @@
+"""The control plane's connection: one engine, read and write transactions, one unit of work per boundary.
+
+Writers of one user space follow each other: SQLite takes its write lock at BEGIN, PostgreSQL an advisory lock for the
+scope. So a rule that reads and then writes in one transaction sees what it decides on, on both (decision 0003).
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import event, text
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+from ulid import ULID
+
+from store import sqlite_connection
+
+BUSY_TIMEOUT_MS = 15_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The user space and product domain that every read and write is limited to (P1, I8)."""
+
+    user_space: str
+    domain: str
+
+
+def new_id(prefix: str) -> str:
+    """A fresh, sortable id such as `task_01J…`."""
+    return f"{prefix}_{ULID()}"
+
+
+def utc_now() -> datetime:
+    """The present, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One unit of work: its session, its scope and the one moment at which all of it happens."""
+
+    session: AsyncSession
+    scope: Scope
+    now: datetime
+    new_id: Callable[[str], str]
+
+
+class Database:
+    """Opens units of work on SQLite or PostgreSQL."""
+
+    def __init__(self, url: str, clock: Callable[[], datetime] = utc_now, ids: Callable[[str], str] = new_id) -> None:
+        """Prepare the engine; nothing is connected yet."""
+        self.sqlite = url.startswith("sqlite")
+        self.engine = _engine(url, self.sqlite)
+        self.clock = clock
+        self.ids = ids
+        self._sessions = async_sessionmaker(self.engine, expire_on_commit=False)
+        # SQLite waits for its write lock by sleeping with back-off; within a process a queue is fairer and faster.
+        self._writers = asyncio.Lock() if self.sqlite else nullcontext()
+
+    @asynccontextmanager
+    async def write(self, scope: Scope) -> AsyncIterator[Transaction]:
+        """A transaction that may change rows of `scope`: committed at the end, rolled back by any exception."""
+        async with self._writers, self._sessions() as session, session.begin():
+            _connection = await session.connection(execution_options={"steward_write": True})
+            now = self.clock()
+            if self.sqlite:
+                await session.execute(text("SELECT 1"))
+            else:
+                await session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _lock_key(scope)})
+                now = await session.scalar(text("SELECT clock_timestamp()")) or now
+            yield Transaction(session, scope, now, self.ids)
+
+    @asynccontextmanager
+    async def read(self, scope: Scope) -> AsyncIterator[Transaction]:
+        """A transaction that only reads; its view does not change while it lasts on SQLite."""
+        async with self._sessions() as session, session.begin():
+            yield Transaction(session, scope, self.clock(), self.ids)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.engine.dispose()
+
+
+def _lock_key(scope: Scope) -> int:
+    digest = hashlib.sha256(f"{scope.user_space}:{scope.domain}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def _engine(url: str, sqlite: bool) -> AsyncEngine:
+    if not sqlite:
+        return create_async_engine(url, pool_size=10, max_overflow=10, pool_pre_ping=True, hide_parameters=True)
+    options = {"timeout": BUSY_TIMEOUT_MS / 1000, "async_creator_fn": sqlite_connection.connect}
+    engine = create_async_engine(url, pool_size=8, max_overflow=8, connect_args=options, hide_parameters=True)
+    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:  # noqa: ANN401 - the driver's connection
+    # The driver must not begin transactions by itself: BEGIN IMMEDIATE below is the write lock.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_TIMEOUT_MS}"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Any) -> None:  # noqa: ANN401 - SQLAlchemy's event argument
+    writing = connection.get_execution_options().get("steward_write", False)
+    connection.exec_driver_sql(sqlite_connection.BEGIN_WRITE if writing else "BEGIN")

@@ -1,0 +1,240 @@
+"""The control plane's units of work and its schema, on both databases (O12, I1, architecture: one unit of work)."""
+
+import asyncio
+import sys
+from asyncio.subprocess import PIPE
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, func, select, text
+
+from store import changes, outbox, spaces, workers
+from store.columns import UtcTime
+from store.database import Database, Scope
+from store.schema import prepare
+from store.tables import Table
+from store.tables_conversation import SessionRow, SpaceRow
+from store.tables_host import ChangeRow, OutboxRow, WorkerRow
+from tests.control_plane import Plane
+
+
+async def test_migrations_lead_to_the_models(prepared_url: str) -> None:
+    """O12: an empty database, upgraded, is what the code's tables say: no difference in tables, columns, indexes."""
+
+    def differences(connection: Connection) -> list[object]:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return list(compare_metadata(context, Table.metadata))
+
+    database = Database(prepared_url)
+    async with database.engine.connect() as connection:
+        assert await connection.run_sync(differences) == []
+    await database.close()
+
+
+async def test_two_processes_prepare_an_empty_database(database_url: str, repository: Path) -> None:
+    """O12: processes that start together wait for each other; the schema is made once."""
+    processes = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.store.schema_preparer", database_url,
+            cwd=repository, stdin=PIPE, stdout=PIPE, stderr=PIPE,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    for process in processes:
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"ready\n"
+    outputs = await asyncio.gather(*(process.communicate(b"go\n") for process in processes))
+    assert [process.returncode for process in processes] == [0, 0], outputs
+    database = Database(database_url)
+    await prepare(database)
+    async with database.write(Scope("local", "personal")) as tx:
+        await spaces.open_space(tx, "test")
+        assert len((await tx.session.execute(text("SELECT version_num FROM alembic_version"))).all()) == 1
+    await database.close()
+
+
+async def test_sqlite_is_opened_as_the_architecture_says(tmp_path: Path) -> None:
+    """Issue 2, control plane: WAL, synchronous FULL, foreign keys on, a busy time-out; on every connection."""
+    database = Database(f"sqlite+aiosqlite:///{tmp_path}/steward.sqlite")
+    async with database.engine.connect() as one, database.engine.connect() as two:
+        for connection in (one, two):
+            found = [
+                await connection.scalar(text(f"PRAGMA {name}"))
+                for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+            ]
+            assert found == ["wal", 2, 1, 15_000]
+    await database.close()
+
+
+async def test_an_exception_takes_everything_back(plane: Plane) -> None:
+    """I1: rows, numbers, notices and outbox entries of a unit of work are there together or not at all."""
+
+    async def write_and_fail() -> None:
+        async with plane.database.write(plane.scope) as tx:
+            await spaces.next_position(tx)
+            outbox.post(tx, outbox.TASK_START, "task_1")
+            changes.notify(tx, "activity")
+            await tx.session.flush()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        await write_and_fail()
+    assert await plane.rows(OutboxRow) == []
+    assert await plane.rows(ChangeRow) == []
+    assert (await plane.only(SpaceRow)).next_position == 1
+
+
+async def test_writers_of_a_space_follow_each_other(plane: Plane, prepared_url: str) -> None:
+    """C1, I2: read and write in one unit of work, over many connections, loses no update."""
+    databases = [Database(prepared_url) for _ in range(4)]
+
+    async def take(database: Database) -> int:
+        async with database.write(plane.scope) as tx:
+            position = (await spaces.space_of(tx)).next_position
+            await asyncio.sleep(0)
+            return position if await spaces.next_position(tx) == position else -1
+
+    taken = await asyncio.gather(*(take(database) for database in databases for _ in range(5)))
+    await asyncio.gather(*(database.close() for database in databases))
+    assert sorted(taken) == list(range(1, 21))
+
+
+async def test_a_reader_does_not_wait_for_a_writer(plane: Plane, prepared_url: str) -> None:
+    """Issue 2: while a unit of work is open, others read what was committed before."""
+    reading = Database(prepared_url)
+    async with plane.database.write(plane.scope) as tx:
+        await spaces.next_position(tx)
+        await tx.session.flush()
+        async with reading.read(plane.scope) as seen:
+            assert (await spaces.space_of(seen)).next_position == 1
+    async with reading.read(plane.scope) as seen:
+        assert (await spaces.space_of(seen)).next_position == 2
+    await reading.close()
+
+
+async def test_foreign_keys_hold(plane: Plane) -> None:
+    """Issue 2: no row points to nothing, on either database."""
+    with pytest.raises(Exception, match=r"(?i)foreign key"):
+        async with plane.database.write(plane.scope) as tx:
+            await tx.session.execute(
+                text(
+                    "INSERT INTO messages (session_id, seq, role, origin, text, time, interrupted) "
+                    "VALUES ('session_never', 1, 'user', 'user', 'x', '2026-01-01 00:00:00+00:00', false)"
+                )
+            )
+
+
+def test_times_without_a_zone_are_not_stored() -> None:
+    """api.md: times are points in time; a naive one is a mistake of the program."""
+    with pytest.raises(ValueError, match="without a zone"):
+        UtcTime().process_bind_param(datetime(2026, 1, 1), None)  # type: ignore[arg-type]  # noqa: DTZ001
+
+
+async def test_times_come_back_in_utc_to_the_microsecond(plane: Plane) -> None:
+    """A14, api.md: a stored time is the same point in time, whatever zone it was written in."""
+    at = datetime(2026, 3, 29, 3, 30, 15, 123_456, timezone(timedelta(hours=2)))
+    async with plane.database.write(plane.scope) as tx:
+        (await spaces.space_of(tx)).created_at = at
+    found = (await plane.only(SpaceRow)).created_at
+    assert found == at
+    assert found.tzinfo is UTC or found.utcoffset() == timedelta(0)
+
+
+async def test_a_space_is_opened_once(plane: Plane) -> None:
+    """H6, H7: the main session is for ever; a changed composition counts one generation, the same one none."""
+    generations = []
+    for composition in ("test", "other", "other", "test"):
+        async with plane.database.write(plane.scope) as tx:
+            space = await spaces.open_space(tx, composition)
+            assert space.main_session_id == plane.main_session_id
+            generations.append(space.graph_generation)
+    assert generations == [1, 2, 2, 3]
+
+
+@pytest.mark.parametrize("missing", [SessionRow, SpaceRow])
+async def test_a_missing_main_session_is_said(plane: Plane, missing: type[Table]) -> None:
+    """H6: nothing new is made in its place."""
+    async with plane.database.write(plane.scope) as tx:
+        for row in (await tx.session.scalars(select(missing).where(text("user_space = :space")).params(
+            space=plane.scope.user_space
+        ))).all():  # fmt: skip
+            await tx.session.delete(row)
+    with pytest.raises(Exception, match="main_session_missing"):
+        async with plane.database.write(plane.scope) as tx:
+            await spaces.open_space(tx, "test")
+    async with plane.database.read(plane.scope) as tx:
+        count = select(func.count()).select_from(SpaceRow).where(SpaceRow.user_space == plane.scope.user_space)
+        assert await tx.session.scalar(count) == (1 if missing is SessionRow else 0)
+
+
+async def test_the_outbox_is_relayed_in_order_and_once(plane: Plane, other: Plane) -> None:
+    """C2, I8: oldest first, only of this space; done entries do not come back; postponed ones wait without blocking."""
+    async with other.database.write(other.scope) as tx:
+        outbox.post(tx, outbox.TASK_START, "foreign")
+    async with plane.database.write(plane.scope) as tx:
+        for number in range(4):
+            outbox.post(tx, outbox.TASK_START if number == 1 else outbox.CONVERSATION_WAKE, f"subject-{number}")
+            await tx.session.flush()
+
+    async def due(limit: int = 10, without: tuple[str, ...] = ()) -> list[OutboxRow]:
+        async with plane.database.read(plane.scope) as tx:
+            return list(await outbox.due(tx, limit, without=without))
+
+    first, second, third, fourth = await due()
+    assert [row.subject_id for row in (first, second, third, fourth)] == [f"subject-{number}" for number in range(4)]
+    assert [row.entry_id for row in await due(2)] == [first.entry_id, second.entry_id]
+    assert second.entry_id not in [row.entry_id for row in await due(without=(outbox.TASK_START,))]
+    async with plane.database.write(plane.scope) as tx:
+        await outbox.done(tx, [first.entry_id])
+        await outbox.postpone(tx, third.entry_id, 3600.0)
+    assert [row.entry_id for row in await due()] == [second.entry_id, fourth.entry_id]
+    assert (await plane.only(OutboxRow, OutboxRow.entry_id == third.entry_id)).tries == 1
+    async with plane.database.read(plane.scope) as tx:
+        depth, oldest = await outbox.depth(tx)
+    assert depth == 3
+    assert oldest is not None
+
+
+async def test_notices_are_read_once_in_order(plane: Plane, other: Plane) -> None:
+    """H13, I8: after a revision come only newer ones, of this space; revisions are never used again."""
+    async with other.database.write(other.scope) as tx:
+        changes.notify(tx, "foreign")
+    async with plane.database.write(plane.scope) as tx:
+        before = await changes.newest(tx)
+        changes.notify(tx, "tasks", task_id="task_1", state=None)
+        await tx.session.flush()
+        changes.notify(tx, "activity")
+    async with plane.database.read(plane.scope) as tx:
+        rows = await changes.since(tx, before)
+        assert [(row.topic, row.body) for row in rows] == [("tasks", {"task_id": "task_1"}), ("activity", {})]
+        assert await changes.since(tx, rows[0].revision) == [rows[1]]
+        assert [row.topic for row in await changes.since(tx, before, limit=1)] == ["tasks"]
+
+
+async def test_old_notices_are_forgotten_and_revisions_go_on(plane: Plane) -> None:
+    """H13: pruning does not make a client's revision name something new."""
+    async with plane.database.write(plane.scope) as tx:
+        changes.notify(tx, "old")
+        await tx.session.flush()
+        [old] = (await tx.session.scalars(select(ChangeRow).where(ChangeRow.topic == "old"))).all()
+        old.created_at = tx.now - timedelta(minutes=11)
+        revision = old.revision
+    async with plane.database.write(plane.scope) as tx:
+        await changes.prune(tx)
+    assert await plane.rows(ChangeRow) == []
+    async with plane.database.write(plane.scope) as tx:
+        changes.notify(tx, "new")
+    assert (await plane.only(ChangeRow)).revision > revision
+
+
+async def test_workers_are_heard(plane: Plane) -> None:
+    """O10: the newest sign of life counts; a worker has one row, however often it is heard."""
+    async with plane.database.write(plane.scope) as tx:
+        await workers.heard(tx, plane.scope.user_space, "queue")
+    async with plane.database.write(plane.scope) as tx:
+        await workers.heard(tx, plane.scope.user_space, "queue")
+        assert await workers.last_heard(tx) == tx.now
+    assert len(await plane.rows(WorkerRow, WorkerRow.worker_id == plane.scope.user_space)) == 1
