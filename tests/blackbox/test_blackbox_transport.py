@@ -6,6 +6,8 @@ H12, H19, H21, C9: what the network may do to a Steward, from the outside.
 import asyncio
 import json
 import re
+import select
+import socket
 from contextlib import AsyncExitStack, suppress
 
 import httpx
@@ -174,22 +176,12 @@ async def test_a_client_that_does_not_read_delays_nobody(shared: Instance) -> No
 async def test_an_upload_is_cut_off_while_it_is_read(shared: Instance) -> None:
     """C9: past 20 MiB it is 413 `limit_exceeded` while the client still sends; nothing of it is kept."""
     before = _stored(shared)
-    reader, writer = await _upload_by_hand(shared, "Transfer-Encoding: chunked")
-    answer = asyncio.create_task(reader.readuntil(b"}"))
-    sent = 0
-    with suppress(ConnectionError):
-        while not answer.done() and sent < 500:
-            writer.write(b"100000\r\n" + b"u" * MIB + b"\r\n")
-            await writer.drain()
-            sent += 1
-    text = (await answer).decode()
+    text, sent = await asyncio.to_thread(_send_until_answered, shared)
     assert text.startswith("HTTP/1.1 413 ")
     assert '"code":"limit_exceeded"' in text
     assert LIMIT // MIB < sent < 200
-    writer.transport.abort()
-    reader, writer = await _upload_by_hand(shared, f"Content-Length: {LIMIT + 1}")
-    assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 413 "), "what is announced is refused unread"
-    writer.transport.abort()
+    text = await asyncio.to_thread(_answer_to_an_announcement, shared, LIMIT + 1)
+    assert text.startswith("HTTP/1.1 413 "), "what is announced is refused unread"
     await shared.until(lambda: _stored(shared) == before, "nothing of the upload is left")
 
 
@@ -246,9 +238,34 @@ async def test_errors_over_http_are_problem_details(shared: Instance) -> None:
             assert str(shared.home) not in answer.text
 
 
-async def _upload_by_hand(steward: Instance, framing: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+def _send_until_answered(steward: Instance) -> tuple[str, int]:
+    """Upload without end; the answer, and how many MiB were sent before it came."""
+    sent = 0
+    with _upload_by_hand(steward, "Transfer-Encoding: chunked") as connection:
+        # A socket of its own: one that is reset while it sends keeps the answer that has come, a stream drops it.
+        with suppress(ConnectionError):
+            while sent < 500 and not select.select([connection], [], [], 0)[0]:
+                connection.sendall(b"100000\r\n" + b"u" * MIB + b"\r\n")
+                sent += 1
+        return _answer(connection), sent
+
+
+def _answer_to_an_announcement(steward: Instance, size: int) -> str:
+    """Announce so many bytes and send none of them; the answer."""
+    with _upload_by_hand(steward, f"Content-Length: {size}") as connection:
+        return _answer(connection)
+
+
+def _answer(connection: socket.socket) -> str:
+    received = b""
+    while not received.endswith(b"}") and (piece := connection.recv(65536)):
+        received += piece
+    return received.decode()
+
+
+def _upload_by_hand(steward: Instance, framing: str) -> socket.socket:
     """Begin an upload whose body the test sends itself, or does not."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", steward.port)
+    connection = socket.create_connection(("127.0.0.1", steward.port), timeout=30)
     head = (
         "POST /api/attachments HTTP/1.1",
         f"Host: 127.0.0.1:{steward.port}",
@@ -256,8 +273,8 @@ async def _upload_by_hand(steward: Instance, framing: str) -> tuple[asyncio.Stre
         "X-Filename: endless.bin",
         framing,
     )
-    writer.write(("\r\n".join(head) + "\r\n\r\n").encode())
-    return reader, writer
+    connection.sendall(("\r\n".join(head) + "\r\n\r\n").encode())
+    return connection
 
 
 def _slow_disconnects(answer: httpx.Response) -> float:
