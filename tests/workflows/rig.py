@@ -48,6 +48,7 @@ from store.sends import Send, accept_send
 from store.tables_host import ReceiptRow
 from tests.own_choices import choose
 from tests.wide_grants import granted_at_once
+from tests.workflows.skipped_time import SkippedTime
 
 
 @dataclass
@@ -134,9 +135,14 @@ class Rig:
 
 @asynccontextmanager
 async def steward(
-    home: Path, *, granted: bool = True, reviewed: bool = False, **settings: object
+    home: Path,
+    *,
+    granted: bool = True,
+    reviewed: bool = False,
+    skipped_time: SkippedTime | None = None,
+    **settings: object,
 ) -> AsyncIterator[Rig]:
-    """Run one Steward on a dev server of its own.
+    """Run one Steward on a dev server of its own, or on one that skips time and by its clock.
 
     Its owner grants everything at once and has turned the automatic review off, unless a test is about these.
     """
@@ -144,17 +150,11 @@ async def steward(
     async with AsyncExitStack() as stack:
         if granted:
             stack.enter_context(granted_at_once())
-        environment = await stack.enter_async_context(
-            await WorkflowEnvironment.start_local(
-                data_converter=DATA_CONVERTER,
-                search_attributes=list(ALL_KEYS),
-                dev_server_existing_path=str(temporal_binary()),
-                dev_server_extra_args=list(SERVER_FLAGS),
-                dev_server_log_level="error",
-            )
-        )
+        client = skipped_time.client if skipped_time else await _dev_server(stack)
         loaded.state_dir.mkdir(parents=True, exist_ok=True)
         parts = await stack.enter_async_context(open_parts(loaded))
+        if skipped_time:
+            parts.database.clock = skipped_time.clock
         await schema.prepare(parts.database)
         scope = Scope(loaded.user_space, loaded.product_domain)
         async with parts.database.write(scope) as tx:
@@ -162,7 +162,6 @@ async def steward(
             if not reviewed:
                 await choose(tx, auto_review=False)
             await recover(tx)
-        client = environment.client
         streamed: list[tuple[str, str | None]] = []
         live = LiveReplies(lambda turn_id, text: streamed.append((turn_id, text)))
         pulse = Pulse()
@@ -182,6 +181,17 @@ async def steward(
         for work in (relay.run(), pulse.run(CommitWatch(parts.database)), care.run()):
             stack.push_async_callback(_cancel, asyncio.create_task(work))
         yield Rig(client, parts, scope, session_id, pulse, streamed)
+
+
+async def _dev_server(stack: AsyncExitStack) -> Client:
+    environment = await WorkflowEnvironment.start_local(
+        data_converter=DATA_CONVERTER,
+        search_attributes=list(ALL_KEYS),
+        dev_server_existing_path=str(temporal_binary()),
+        dev_server_extra_args=list(SERVER_FLAGS),
+        dev_server_log_level="error",
+    )
+    return (await stack.enter_async_context(environment)).client
 
 
 async def _cancel(task: "asyncio.Task[Any]") -> None:
