@@ -35,7 +35,7 @@ async def proposal_of(client: RpcClient, holder_id: str) -> Json:
         Refused: `not_found`.
     """
     kind = "automation_id" if holder_id.startswith("automation_") else "task_id"
-    return await client.call("agents.grants.propose", {kind: holder_id})
+    return await client.call("agents.grants.propose", {kind: holder_id}, request_id=new_request_id())
 
 
 async def requests(client: RpcClient) -> list[Json]:

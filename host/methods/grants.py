@@ -5,13 +5,13 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from domain.limits import check_text
-from domain.refusal import accepted, refuse
+from domain.refusal import refuse
 from host.call import Call
 from host.methods.method import Method, Result
 from host.rpc.params import DEFAULT_PAGE, Cursor, Id, Limit, Params
 from host.services import Services
-from store import automations, grant_proposals, grant_views, grants, receipts, tasks, views
+from store import grant_asking, grant_views, grants, receipts, views
+from store.grant_asking import Wanted
 from store.grants import Issuer
 
 REASON_CHARACTERS = 500
@@ -47,23 +47,13 @@ class GrantRevoke(Params):
 
 
 async def propose(services: Services, call: Call[GrantPropose]) -> Result:
-    """Say what would have to be granted (A11). It grants nothing; a task's open request is returned as it is."""
-    wanted, authority = call.params, services.authority
-    named = [wanted.task_id, wanted.automation_id, wanted.proposal_text]
-    if sum(value is not None for value in named) != 1:
-        raise refuse("invalid_params", "Name exactly one of task_id, automation_id and proposal_text.")
-    root = str(services.files_root)
+    """Say what would have to be granted (A11). It grants nothing; an open request is returned as it is."""
+    wanted = Wanted(call.params.task_id, call.params.automation_id, call.params.proposal_text)
     async with services.admission(call) as tx:
-        if wanted.task_id is not None:
-            task = await tasks.task_row(tx, wanted.task_id)
-            row = await grant_proposals.propose_for_task(tx, task, authority.owner, authority.model, root)
-        elif wanted.proposal_text is not None:
-            text = accepted(check_text(wanted.proposal_text, field="proposal_text"))
-            row = grant_proposals.propose_for_text(tx, text, authority.owner, root, models=authority.model)
-        else:
-            automation = await automations.automation_row(tx, wanted.automation_id or "")
-            row = await grant_proposals.propose_for_automation(tx, automation, authority.owner, authority.model, root)
-        return grant_views.proposal_view(row)
+        receipt, row = await grant_asking.propose(
+            tx, wanted, services.authority, str(services.files_root), call.write_id, call.principal.id
+        )
+        return grant_views.proposal_view(row) | {"receipt": views.receipt_view(receipt)}
 
 
 async def issue(services: Services, call: Call[GrantIssue]) -> Result:
@@ -110,7 +100,7 @@ def _trusted(call: Call[GrantIssue]) -> None:
 
 
 METHODS: Mapping[str, Method] = {
-    "agents.grants.propose": Method(propose, GrantPropose),
+    "agents.grants.propose": Method(propose, GrantPropose, writes=True),
     "agents.grants.issue": Method(issue, GrantIssue, writes=True, local=True),
     "agents.grants.list": Method(list_grants, GrantList),
     "agents.grants.revoke": Method(revoke, GrantRevoke, writes=True, local=True),

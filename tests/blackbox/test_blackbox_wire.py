@@ -35,7 +35,7 @@ METHODS: dict[str, tuple[Json, bool, bool]] = {
     "agents.approvals.decide": (CARD, True, False),
     "agents.effects.list": ({"task_id": ID, "turn_id": "turn_x", "state": "failed", "limit": 2}, False, False),
     "agents.effects.settle": ({"effect_id": "effect_x", "outcome": "failed", "note": "n"}, True, False),
-    "agents.grants.propose": ({"task_id": ID}, False, False),
+    "agents.grants.propose": ({"task_id": ID}, True, False),
     "agents.grants.issue": ({"proposal_id": "proposal_x", "lifetime_s": 60}, True, False),
     "agents.grants.list": ({"limit": 2}, False, False),
     "agents.grants.revoke": ({"grant_ref": "grant_x", "reason": "r"}, True, False),

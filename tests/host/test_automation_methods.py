@@ -137,7 +137,7 @@ async def test_an_automation_is_granted_what_its_instructions_name(host: Host) -
     """A11, A15: proposed for what it does now, held by the automation, shown beside it."""
     async with host.rpc() as rpc:
         made = await create(rpc)
-        asked = await rpc.result("agents.grants.propose", {"automation_id": made["automation_id"]})
+        asked = await rpc.result("agents.grants.propose", {"automation_id": made["automation_id"]}, request_id="ask")
         assert asked["automation_id"] == made["automation_id"]
         assert len(asked["bounds"]["resources"]) == 2
         wanted = {"proposal_id": asked["proposal_id"]}
@@ -145,7 +145,8 @@ async def test_an_automation_is_granted_what_its_instructions_name(host: Host) -
         assert issued["grant"]["holder"] == {"automation_id": made["automation_id"], "binding_revision": 1}
         [item] = (await rpc.result("agents.automations.list"))["items"]
         assert item["grant"] == {"ref": issued["grant_ref"], "state": "active", "expires_at": issued["expires_at"]}
-        assert await rpc.code("agents.grants.propose", {"automation_id": "automation_none"}) == "not_found"
+        nobody = {"automation_id": "automation_none"}
+        assert await rpc.code("agents.grants.propose", nobody, request_id="ask-nobody") == "not_found"
 
 
 @pytest.mark.parametrize(

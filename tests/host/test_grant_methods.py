@@ -21,7 +21,9 @@ async def test_a_waiting_effect_is_proposed_issued_listed_and_revoked(host: Host
     effect = await world.proposed(run, path="a.txt", content="x")
     assert effect.state == EffectState.WAITING_AUTHORIZATION
     async with host.rpc() as rpc:
-        proposal = await rpc.result("agents.grants.propose", {"task_id": run.task_id})
+        proposal = await rpc.result("agents.grants.propose", {"task_id": run.task_id}, request_id="ask-1")
+        receipt = proposal.pop("receipt")
+        assert (receipt["request_id"], receipt["state"], receipt["task_id"]) == ("ask-1", "done", run.task_id)
         assert set(proposal) == {
             "proposal_id", "bounds", "words", "words_by_language", "created_at", "task_id", "effect_id",
         }  # fmt: skip
@@ -49,9 +51,15 @@ async def test_a_waiting_effect_is_proposed_issued_listed_and_revoked(host: Host
 
 
 async def test_a_text_is_proposed_before_there_is_a_task_and_bound_by_the_first_create(host: Host) -> None:
-    """A11, A15: an unbound grant; the first create that names it holds it, a second one is a mismatch."""
+    """A11, A15, I2: proposed once per request; the first create that names its grant holds it, a second one cannot."""
     async with host.rpc() as rpc:
-        proposal = await rpc.result("agents.grants.propose", {"proposal_text": "Write out/a.md"})
+        text = {"proposal_text": "Write out/a.md"}
+        assert await rpc.code("agents.grants.propose", text) == "invalid_params"
+        proposal = await rpc.result("agents.grants.propose", text, request_id="ask-1")
+        assert await rpc.result("agents.grants.propose", text, request_id="ask-1") == proposal
+        other = {"proposal_text": "Write out/b.md"}
+        assert await rpc.code("agents.grants.propose", other, request_id="ask-1") == "request_id_conflict"
+        assert (await rpc.result("agents.receipt", {"request_id": "ask-1"}))["receipt"] == proposal["receipt"]
         issued = await rpc.result(
             "agents.grants.issue", {"proposal_id": proposal["proposal_id"], "lifetime_s": 60}, request_id="issue-1"
         )
@@ -84,6 +92,6 @@ async def test_a_text_is_proposed_before_there_is_a_task_and_bound_by_the_first_
 async def test_what_is_wrong_has_its_code(host: Host, method: str, params: dict[str, Any], code: str) -> None:
     """A7, P1, api.md: bad input changes nothing and says what was wrong."""
     async with host.rpc() as rpc:
-        envelope = {"request_id": "wrong-1"} if method in ("issue", "revoke") else {}
+        envelope = {} if method == "list" else {"request_id": "wrong-1"}
         assert await rpc.code(f"agents.grants.{method}", params, **envelope) == code
         assert (await rpc.result("agents.grants.list", {}))["items"] == []

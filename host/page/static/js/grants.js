@@ -88,15 +88,21 @@ export class GrantBook {
 
   // Asks what a task would have to be allowed; nothing is allowed by it.
   async propose(taskId) {
-    const request = await this.connection.call("agents.grants.propose", { task_id: taskId });
+    const request = await this.#propose({ task_id: taskId });
     if (!this.#requests.some((known) => known.proposal_id === request.proposal_id)) this.#requests.push({ task_id: taskId, ...request });
     this.#changed();
   }
 
   // The same for an automation as it is now (U6).
   async proposeForAutomation(id) {
-    this.#asked.set(id, await this.connection.call("agents.grants.propose", { automation_id: id }));
+    this.#asked.set(id, await this.#propose({ automation_id: id }));
     this.#changed();
+  }
+
+  // Without the receipt, so that what is asked for here is what the list shows.
+  async #propose(holder) {
+    const { receipt, ...request } = await this.connection.call("agents.grants.propose", holder, { requestId: newRequestId() });
+    return request;
   }
 
   async issue(request, lifetime) {
