@@ -9,6 +9,9 @@ SET_UP = python="$(PYTHON)"; \
 	[ -n "$$python" ] || { echo "Python 3.11 or newer is needed and was not found; install it, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }; \
 	"$$python" requirements/environment.py
 
+# Processes are started over and over by tests, supervision and the CLI: without byte code each compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run dev test lint bench chaos mutation lock setup
 

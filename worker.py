@@ -3,18 +3,22 @@
 import gc
 import sys
 
-import uvloop
+from runtime.start_up_collection import collection_paused, keep_for_good
 
-from assistant.provider import ConfigurationError
-from domain.refusal import Refused
-from runtime.exit_codes import FAILED, start_up_error
-from runtime.logging import configure_logging
-from runtime.settings_sources import load_settings
-from runtime.worker_process import run_worker
+with collection_paused():
+    import uvloop
+
+    from assistant.provider import ConfigurationError
+    from domain.refusal import Refused
+    from runtime.exit_codes import FAILED, start_up_error
+    from runtime.logging import configure_logging
+    from runtime.settings_sources import load_settings
+    from runtime.worker_process import run_worker
 
 
 def main() -> int:
     """Run the worker; the exit code says whether a restart can help."""
+    keep_for_good()
     try:
         settings = load_settings()
         configure_logging(settings.log_format, "worker")

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 import structlog
@@ -40,6 +39,7 @@ from runtime.assembly import Parts, firing_rules, host_worker, open_parts, sched
 from runtime.folders import prepare_folders
 from runtime.instance_lock import exclusive_lock
 from runtime.isolation import UserHostIsolationVerifier, check_isolation
+from runtime.product_version import product_version
 from runtime.settings import Settings
 from runtime.temporal_client import connect
 from runtime.temporal_namespace import ensure_namespace
@@ -123,7 +123,7 @@ async def open_host(settings: Settings, isolation: dict[str, str]) -> AsyncItera
             composition=replace(composition, generation=space.graph_generation),
             isolation=isolation,
             main_session_id=space.main_session_id,
-            version=_version(),
+            version=product_version(),
             clock=parts.database.clock,
             authority=parts.authority,
             issuer=partial(authorization.admit, settings),
@@ -269,10 +269,3 @@ async def _signals(stop: Callable[[], None]) -> AsyncIterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
-
-
-def _version() -> str:
-    try:
-        return version("steward")
-    except PackageNotFoundError:
-        return "0"

@@ -6,6 +6,7 @@ import sys
 
 from host.cli.invocation import PROCESS_SETTINGS, Invocation, command
 from host.cli.printing import write
+from runtime.start_up_collection import collection_paused, keep_for_good
 
 
 @command(PROCESS_SETTINGS, starts_process=True)
@@ -29,10 +30,12 @@ def up(invocation: Invocation) -> int:
 @command(PROCESS_SETTINGS, starts_process=True)
 def host(invocation: Invocation) -> None:
     """Run the host alone: the page, /rpc and the main conversation's model steps."""
-    import uvloop
+    with collection_paused():
+        import uvloop
 
-    from host.serve import run_host
-    from runtime.logging import configure_logging
+        from host.serve import run_host
+        from runtime.logging import configure_logging
+    keep_for_good()
 
     settings = invocation.settings()
     configure_logging(settings.log_format, "host")
