@@ -17,6 +17,11 @@ _TWIN_STAYS: Final = Refusal(
 )
 
 
+def works(agent_id: str, *, known: bool, disabled: bool) -> bool:
+    """Whether this is an agent that works (N12): one that is known and not disabled, and twin, who needs no row."""
+    return not disabled if known else agent_id == TWIN
+
+
 def check_name(name: str) -> str | Refusal:
     """A name that people can read: one line, not blank, at most 100 characters."""
     if len(name) > NAME_CHARACTERS:

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from domain.agent_profile import PROFILES, TWIN, TWIN_NAME, check_instructions, check_model, check_name, may_end
+from domain.agent_profile import PROFILES, TWIN, TWIN_NAME, check_instructions, check_model, check_name, may_end, works
 from domain.refusal import accepted, refuse
 from domain.task import ACTIVE
 from store import audit, changes, receipts
@@ -32,7 +32,7 @@ class Write:
 async def is_enabled(tx: Transaction, agent_id: str) -> bool:
     """Whether this is an agent of the scope that works (N12)."""
     row = await _row(tx, agent_id)
-    return agent_id == TWIN if row is None else row.disabled_at is None
+    return works(agent_id, known=row is not None, disabled=row is not None and row.disabled_at is not None)
 
 
 async def require_enabled(tx: Transaction, agent_id: str) -> None:

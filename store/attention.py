@@ -10,20 +10,16 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
-from domain.attention import UNAGGREGATED, Group, Ignore, Join, Open, Policy, admit
-from domain.attention_policy import policy_of
+from domain.attention import UNAGGREGATED, Group, Ignore, Join, Open, admit
 from domain.notification import Locator, card, message_at
-from domain.user_settings import in_force
-from store import attention_announcing, outbox, user_settings
-from store.agent_profiles import is_enabled
+from store import attention_announcing, attention_grounds, outbox
+from store.attention_grounds import OPEN
 from store.attention_locators import agent_of
 from store.database import Transaction
 from store.tables_attention import AttentionGroupRow
 from store.tables_authority import ApprovalRow
 from store.tables_conversation import TurnRow
 from store.tables_work import DeliveryRow
-
-OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +44,38 @@ async def card_opened(tx: Transaction, approval: ApprovalRow, agent_id: str) -> 
 
 async def admit_event(tx: Transaction, event: Event) -> None:
     """Have an event join the agent's group, open one, or announce it at once; the policy of this moment decides."""
-    policy = await policy_for(tx, event.agent_id)
-    group = await open_group(tx, event.agent_id)
+    grounds = await attention_grounds.grounds_for(tx, event.agent_id)
     # Only an event that may open a window needs to know how many there are; in a storm nearly all of them join one.
-    groups = await _open_groups(tx) if group is None and policy.window_s > 0 else 0
-    answer = admit(policy, None if group is None else as_group(group), groups, tx.now)
+    groups = await _open_groups(tx) if grounds.group is None and grounds.policy.window_s > 0 else 0
+    answer = admit(grounds.policy, grounds.group, groups, tx.now)
     if isinstance(answer, Ignore):
         return
     if isinstance(answer, Join):
-        if group is not None:
-            _join(tx, group, event.locator)
+        if grounds.group_id is not None:
+            await attention_grounds.join(tx, grounds.group_id, event.locator)
         return
     opened = _opened(tx, event, answer)
-    tx.session.add(opened)
-    await tx.session.flush()
     if answer.deadline > tx.now:
+        tx.session.add(opened)
+        await tx.session.flush()
         # A storm makes one signal per window: whoever joins changes the row alone (N13).
         outbox.post(tx, outbox.ATTENTION_LOOK, event.agent_id)
     elif await attention_announcing.announce(tx, opened):
         outbox.post(tx, outbox.ATTENTION_LOOK, event.agent_id)
 
 
-async def policy_for(tx: Transaction, agent_id: str) -> Policy:
-    """What the person wants of an agent's news now (N2)."""
-    settings = in_force(await user_settings.choices(tx))
-    return policy_of(settings, agent_id, tx.now, agent_enabled=await is_enabled(tx, agent_id))
-
-
 async def open_group(tx: Transaction, agent_id: str) -> AttentionGroupRow | None:
     """The group that the agent's events join, if one is open."""
-    query = select(AttentionGroupRow).where(
-        AttentionGroupRow.user_space == tx.scope.user_space,
-        AttentionGroupRow.domain == tx.scope.domain,
-        AttentionGroupRow.state == OPEN,
-        AttentionGroupRow.agent_id == agent_id,
+    query = (
+        select(AttentionGroupRow)
+        .where(
+            AttentionGroupRow.user_space == tx.scope.user_space,
+            AttentionGroupRow.domain == tx.scope.domain,
+            AttentionGroupRow.state == OPEN,
+            AttentionGroupRow.agent_id == agent_id,
+        )
+        # Events join by the row alone, past an object that this session may hold of it.
+        .execution_options(populate_existing=True)
     )
     return (await tx.session.scalars(query)).first()
 
@@ -101,15 +95,9 @@ async def _open_groups(tx: Transaction) -> int:
     return await tx.session.scalar(query) or 0
 
 
-def _join(tx: Transaction, group: AttentionGroupRow, locator: Locator) -> None:
-    group.count += 1
-    group.generation += 1
-    group.newest_at = tx.now
-    _place(group, locator)
-
-
 def _opened(tx: Transaction, event: Event, answer: Open) -> AttentionGroupRow:
-    row = AttentionGroupRow(
+    locator = event.locator
+    return AttentionGroupRow(
         group_id=tx.new_id("group"),
         user_space=tx.scope.user_space,
         domain=tx.scope.domain,
@@ -121,14 +109,11 @@ def _opened(tx: Transaction, event: Event, answer: Open) -> AttentionGroupRow:
         held=answer.held,
         count=1,
         generation=1,
+        locator_kind=locator.kind,
+        session_id=locator.session_id,
+        seq=locator.seq,
+        card_id=locator.card_id,
         deadline=answer.deadline,
         first_at=tx.now,
         newest_at=tx.now,
     )
-    _place(row, event.locator)
-    return row
-
-
-def _place(row: AttentionGroupRow, locator: Locator) -> None:
-    row.locator_kind = locator.kind
-    row.session_id, row.seq, row.card_id = locator.session_id, locator.seq, locator.card_id

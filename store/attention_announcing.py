@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import func, literal, select, union_all
 
 from domain.attention import first_attempt
 from store import changes
@@ -17,20 +17,24 @@ TOPIC = "notification"
 
 
 async def announce(tx: Transaction, group: AttentionGroupRow) -> bool:
-    """Announce a group now; whether its agent's workflow has to be told that there is something to send.
+    """Announce a group now, an open or a new one; whether its agent's workflow has to be told of something to send.
 
     It has not when it looks by itself at the first moment at which this may be sent.
     """
     locator = locator_of(group).wire()
     changes.notify(tx, TOPIC, group_id=group.group_id, agent_id=group.agent_id, locator=locator)
+    channels = await _channels(tx)
+    group.state = DUE if channels else SENT
+    group.closed_at = None if channels else tx.now
+    tx.session.add(group)
+    await tx.session.flush()
+    if not channels:
+        return False
     first = first_attempt(group.newest_at, tx.now)
     waiting = await earliest_pending(tx, group.agent_id)
-    sends = [_send(group, channel_id, kind, first) for channel_id, kind in await _channels(tx)]
-    tx.session.add_all(sends)
-    group.state = DUE if sends else SENT
-    group.closed_at = None if sends else tx.now
+    tx.session.add_all(_send(group, channel_id, kind, first) for channel_id, kind in channels)
     await tx.session.flush()
-    return bool(sends) and (waiting is None or waiting > first)
+    return waiting is None or waiting > first
 
 
 async def earliest_pending(tx: Transaction, agent_id: str) -> datetime | None:
@@ -49,7 +53,7 @@ async def earliest_pending(tx: Transaction, agent_id: str) -> datetime | None:
 
 
 async def _channels(tx: Transaction) -> list[tuple[str, str]]:
-    devices = select(PushSubscriptionRow.subscription_id).where(
+    devices = select(PushSubscriptionRow.subscription_id, literal(PUSH)).where(
         PushSubscriptionRow.user_space == tx.scope.user_space,
         PushSubscriptionRow.domain == tx.scope.domain,
         PushSubscriptionRow.removed_at.is_(None),
@@ -59,8 +63,7 @@ async def _channels(tx: Transaction) -> list[tuple[str, str]]:
         NotificationChannelRow.domain == tx.scope.domain,
         NotificationChannelRow.removed_at.is_(None),
     )
-    pushes = [(subscription_id, PUSH) for subscription_id in await tx.session.scalars(devices)]
-    return pushes + [(channel_id, kind) for channel_id, kind in await tx.session.execute(services)]
+    return [(channel_id, kind) for channel_id, kind in await tx.session.execute(union_all(devices, services))]
 
 
 def _send(group: AttentionGroupRow, channel_id: str, kind: str, first: datetime) -> AttentionSendRow:

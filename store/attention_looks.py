@@ -6,6 +6,7 @@ from typing import Literal
 
 from domain.attention import Announce, Drop, at_deadline
 from store import attention, attention_announcing, attention_locators, seen
+from store.attention_grounds import OPEN, policy_for
 from store.database import Transaction
 from store.tables_attention import AttentionGroupRow
 
@@ -28,7 +29,7 @@ async def look(tx: Transaction, agent_id: str) -> Standing:
     if group is not None:
         await _decide(tx, group)
         await tx.session.flush()
-    is_open = group is not None and group.state == attention.OPEN
+    is_open = group is not None and group.state == OPEN
     sends = await attention_announcing.earliest_pending(tx, agent_id)
     if sends is not None and sends <= tx.now:
         return Standing("send")
@@ -42,7 +43,7 @@ async def look(tx: Transaction, agent_id: str) -> Standing:
 async def _decide(tx: Transaction, group: AttentionGroupRow) -> None:
     locator = attention_locators.locator_of(group)
     answer = at_deadline(
-        await attention.policy_for(tx, group.agent_id),
+        await policy_for(tx, group.agent_id),
         attention.as_group(group),
         await attention_locators.gone(tx, locator),
         seen=await seen.was_seen(tx, locator),

@@ -7,8 +7,9 @@ from sqlalchemy import select
 
 from domain.attention import may_say
 from domain.notification import Locator
-from store import attention, seen
+from store import seen
 from store.attention_announcing import DUE, SENT
+from store.attention_grounds import policy_for
 from store.attention_locators import gone, kind_of, locator_of
 from store.database import Transaction
 from store.tables_attention import AttentionGroupRow
@@ -39,7 +40,7 @@ async def current_event(tx: Transaction, group_id: str, *, late: bool) -> Attent
         return None
     if group.state not in (DUE, SENT) or (late and await _superseded(tx, group)):
         return None
-    policy = await attention.policy_for(tx, group.agent_id)
+    policy = await policy_for(tx, group.agent_id)
     locator = locator_of(group)
     seen_already = await seen.was_seen(tx, locator)
     if policy.quiet_until is not None or may_say(policy, await gone(tx, locator), seen=seen_already) is not None:

@@ -15,8 +15,9 @@ from sqlalchemy import and_, func, select, update
 from domain.attention import may_say
 from domain.attention_sending import next_push, retry
 from domain.notification import Locator
-from store import attention, push_subscriptions, seen
+from store import push_subscriptions, seen
 from store.attention_announcing import DUE, PENDING, SENT
+from store.attention_grounds import policy_for
 from store.attention_locators import gone, locator_of
 from store.database import Transaction
 from store.tables_attention import AttentionGroupRow, AttentionSendRow, NotificationChannelRow, PushSubscriptionRow
@@ -79,7 +80,7 @@ async def _attempt(tx: Transaction, channel_id: str) -> Attempt | None:
         return None
     while (found := await _newest_due(tx, channel_id)) is not None:
         send, group = found
-        policy = await attention.policy_for(tx, group.agent_id)
+        policy = await policy_for(tx, group.agent_id)
         locator = locator_of(group)
         refused = may_say(policy, await gone(tx, locator), seen=await seen.was_seen(tx, locator))
         if refused is not None:
