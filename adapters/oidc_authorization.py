@@ -15,10 +15,9 @@ from adapters.oidc_accounts import Account, Accounts
 from adapters.oidc_http import NoAnswer
 from adapters.oidc_introspection import Standing, standing
 from adapters.oidc_issuer import OidcIssuer
-from contracts.authorization import Admission, Allow, Deny, Description, Issued, Lease, Reference, Uncertain
+from contracts.authorization import OIDC, Admission, Allow, Deny, Description, Issued, Lease, Reference, Uncertain
 from domain.grant import Execution
 
-NAME: Final = "oidc"
 NOES: Final[dict[Standing, Deny | Uncertain]] = {
     Standing.REVOKED: Deny("authorization_revoked"),
     Standing.EXPIRED: Deny("authorization_expired"),
@@ -35,7 +34,7 @@ class OidcAuthorization:
         local_only: nothing of an execution is sent.
     """
 
-    name: Final = NAME
+    name: Final = OIDC
     local_only: Final = True
 
     def __init__(self, issuer: OidcIssuer, accounts: Accounts, tenant_claim: str, now: Callable[[], datetime]) -> None:

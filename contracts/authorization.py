@@ -12,6 +12,8 @@ from domain.grant import Execution
 from domain.grant_bounds import Owner
 
 CONTRACT = "execution.authorization@1"
+OIDC = "oidc"
+"""The name of the provider that asks an issuer (A8)."""
 ANSWER_TIMEOUT_S = 3.0
 """How long a provider may take for one answer, in seconds (A6)."""
 UNCERTAIN = "authorization_uncertain"

@@ -13,10 +13,9 @@ from typing import Any, Final
 
 from activities.authority import OutsideAuthority
 from adapters.credential_store import CredentialsUnavailable
-from adapters.oidc_authorization import NAME as OIDC
-from adapters.oidc_authorization import OidcAuthorization
 from contracts.authorization import (
     ANSWER_TIMEOUT_S,
+    OIDC,
     Admission,
     Allow,
     AuthorizationProvider,
@@ -52,6 +51,9 @@ def _native(_settings: Settings) -> Any:  # noqa: ANN401 - functions of a transa
 
 
 def _oidc(settings: Settings) -> AuthorizationProvider:
+    # Heavy, and of no use where the native provider is chosen.
+    from adapters.oidc_authorization import OidcAuthorization
+
     return OidcAuthorization(oidc_issuer(settings), accounts(settings), settings.oidc_tenant_claim, utc_now)
 
 

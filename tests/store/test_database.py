@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, func, select, text
 
 from store import changes, outbox, spaces, workers
 from store.columns import UtcTime
 from store.database import Database, Scope
-from store.schema import prepare
+from store.schema import alembic_config, newest_revision, prepare
 from store.tables import Table
 from store.tables_conversation import SessionRow, SpaceRow
 from store.tables_host import ChangeRow, OutboxRow, WorkerRow
@@ -32,6 +33,17 @@ async def test_migrations_lead_to_the_models(prepared_url: str) -> None:
     async with database.engine.connect() as connection:
         assert await connection.run_sync(differences) == []
     await database.close()
+
+
+async def test_the_schema_is_current_when_it_is_prepared(prepared_url: str) -> None:
+    """O12: what a start takes for the newest revision is what Alembic does; a database that is there is left alone."""
+    database = Database(prepared_url)
+    async with database.engine.connect() as connection:
+        script = await connection.run_sync(lambda opened: ScriptDirectory.from_config(alembic_config(opened)))
+        stored = await connection.scalar(text("SELECT version_num FROM alembic_version"))
+    await prepare(database)
+    await database.close()
+    assert newest_revision() == script.get_current_head() == stored
 
 
 async def test_two_processes_prepare_an_empty_database(database_url: str, repository: Path) -> None:
