@@ -30,6 +30,7 @@ from domain.run import RunRef
 from store import rules
 from store.database import Database
 from store.rules import Write
+from store.schema import prepare
 from store.tables_authority import EffectRow
 from tests.effect_world import SCOPE, World, open_world, ref
 
@@ -157,7 +158,9 @@ def _named(counted: Counter[str]) -> list[tuple[tuple[str, str], int]]:
 
 async def opened(folder: Path) -> GatePath:
     """A world with a task under a grant, and an allow rule saved from its first card."""
-    world = await open_world(f"sqlite+aiosqlite:///{folder}/steward.sqlite", folder / "home")
+    database = Database(f"sqlite+aiosqlite:///{folder}/steward.sqlite")
+    await prepare(database)
+    world = await open_world(database, folder / "home")
     carried = FileEffectActivities(world.database, world.performer, world.locks, _Untold(), world.limits)
     path = GatePath(world, carried, Performers(world.performer), await world.task())
     first = await world.proposed(path.run, path=GATED, content="first")

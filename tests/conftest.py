@@ -21,6 +21,7 @@ from contracts.search_attributes import ALL_KEYS
 from runtime.data_converter import DATA_CONVERTER
 from runtime.temporal_binary import SERVER_FLAGS, temporal_binary
 from tests.postgres_server import PostgresServer
+from tests.worlds import Worlds
 
 # How long an example takes is the machine's business: no test asserts a time.
 hypothesis.settings.register_profile(
@@ -104,6 +105,18 @@ async def fresh_postgres_url(postgres_url: str) -> AsyncIterator[str]:
         await connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
     finally:
         await connection.close()
+
+
+@pytest.fixture(scope="session")
+async def sqlite_worlds(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worlds]:
+    """Worlds on a SQLite file."""
+
+    async def new_url() -> str:
+        return f"sqlite+aiosqlite:///{tmp_path_factory.mktemp('worlds')}/steward.sqlite"
+
+    worlds = Worlds(new_url)
+    yield worlds
+    await worlds.close()
 
 
 @pytest.fixture(scope="session")

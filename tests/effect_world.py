@@ -23,7 +23,6 @@ from store.database import Database, Scope, Transaction, utc_now
 from store.effect_rows import effect_at, newest_card
 from store.gate import GateLimits
 from store.sends import Send
-from store.tables import Table
 from store.tables_authority import ApprovalRow, EffectRow, EffectTrailRow
 from store.tables_work import CallRow
 from store.tasks import NewTask
@@ -157,12 +156,10 @@ class World:
         return CardDecision(card.approval_id, card.version, card.action_digest, event, self.request_id())
 
 
-async def open_world(url: str, home: Path) -> World:
-    """Create the schema and the space."""
+async def open_world(database: Database, home: Path) -> World:
+    """Open the space in an empty database, by the world's own clock."""
     clock = Clock()
-    database = Database(url, clock=clock)
-    async with database.engine.begin() as connection:
-        await connection.run_sync(Table.metadata.create_all)
+    database.clock = clock
     async with database.write(SCOPE) as tx:
         await spaces.open_space(tx, "test")
         await choose(tx, auto_review=False)

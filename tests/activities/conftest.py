@@ -12,7 +12,8 @@ from contracts.starting import WorkflowStart
 from store.database import Database
 from store.schema import prepare
 from tests.control_plane import Plane, open_plane
-from tests.effect_world import World, open_world
+from tests.effect_world import World
+from tests.worlds import Worlds
 
 
 class Told(Hints):
@@ -32,11 +33,10 @@ class Told(Hints):
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
+async def world(sqlite_worlds: Worlds, tmp_path: Path) -> AsyncIterator[World]:
     """A world with a database file, so that other processes can be part of it."""
-    opened = await open_world(f"sqlite+aiosqlite:///{tmp_path}/steward.sqlite", tmp_path / "home")
-    yield opened
-    await opened.database.close()
+    async with sqlite_worlds.open(tmp_path / "home") as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from runtime.settings_sources import public_view
 from store.authority import LOCAL_OWNER
 from store.database import Scope, utc_now
 from store.grants import Issuer
-from tests.effect_world import open_world
 from tests.oidc_provider import CLIENT_ID, CLIENT_SECRET, INTROSPECTION, running_provider
 from tests.oidc_sign_in import authorization, sign_in
+from tests.worlds import Worlds
 
 ISSUER, CLIENT = "https://issuer.example/realm", "steward"
 
@@ -145,14 +145,13 @@ def test_credentials_that_cannot_be_read_issue_nothing(tmp_path: Path) -> None:
     assert caught.value.refusal.code == "authorization_uncertain"
 
 
-async def test_who_is_asked_is_wired_for_every_choice(tmp_path: Path) -> None:
+async def test_who_is_asked_is_wired_for_every_choice(tmp_path: Path, sqlite_worlds: Worlds) -> None:
     """A2, A6: a missing, incomplete or native provider asks nobody; building it contacts nobody."""
-    world = await open_world(f"sqlite+aiosqlite:///{tmp_path}/steward.sqlite", tmp_path / "world")
-    effect = await world.proposed(await world.task())
-    for chosen in (settings(tmp_path), settings(tmp_path, authorization_provider="corporate"), oidc(tmp_path)):
-        asker = outside(chosen, world.database)
-        assert await asker.ask(effect.effect_id, Scope("local", "personal")) is None
-    await world.database.close()
+    async with sqlite_worlds.open(tmp_path / "world") as world:
+        effect = await world.proposed(await world.task())
+        for chosen in (settings(tmp_path), settings(tmp_path, authorization_provider="corporate"), oidc(tmp_path)):
+            asker = outside(chosen, world.database)
+            assert await asker.ask(effect.effect_id, Scope("local", "personal")) is None
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ async def racer(url: str, effect_ids: list[str], repository: Path) -> Process:
 
 
 async def test_two_processes_race_for_each_claim_and_one_wins(
-    world: World, database_url: str, repository: Path
+    world: World, repository: Path
 ) -> None:
     """E12: at most one open claim per effect, whichever process asks."""
     effects = []
@@ -32,7 +32,8 @@ async def test_two_processes_race_for_each_claim_and_one_wins(
         effect = await world.proposed(await world.task())
         await world.decide(effect)
         effects.append(effect.effect_id)
-    racers = await asyncio.gather(*(racer(database_url, effects, repository) for _ in range(2)))
+    url = world.database.engine.url.render_as_string(hide_password=False)
+    racers = await asyncio.gather(*(racer(url, effects, repository) for _ in range(2)))
     outputs = await asyncio.gather(*(process.communicate(b"go\n") for process in racers))
     assert [process.returncode for process in racers] == [0, 0]
     claimed = [effect_id for output, _ in outputs for effect_id in output.decode().split()]

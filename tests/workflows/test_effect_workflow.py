@@ -22,7 +22,8 @@ from store.effect_ends import Outcome
 from store.gate import GateLimits
 from store.tables_authority import EffectRow
 from tests.conftest import Eventually
-from tests.effect_world import LIMITS, SCOPE, World, open_world, ref
+from tests.effect_world import LIMITS, SCOPE, World, ref
+from tests.worlds import Worlds
 from workflows.effect import EffectWorkflow
 
 Serving = Callable[[FileEffectActivities], AbstractAsyncContextManager[None]]
@@ -30,11 +31,10 @@ Handle = WorkflowHandle[Any, str]
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
+async def world(sqlite_worlds: Worlds, tmp_path: Path) -> AsyncIterator[World]:
     """A world on SQLite."""
-    opened = await open_world(f"sqlite+aiosqlite:///{tmp_path}/steward.sqlite", tmp_path / "home")
-    yield opened
-    await opened.database.close()
+    async with sqlite_worlds.open(tmp_path / "home") as opened:
+        yield opened
 
 
 @pytest.fixture
