@@ -23,9 +23,7 @@ async def racer(url: str, effect_ids: list[str], repository: Path) -> Process:
     return process
 
 
-async def test_two_processes_race_for_each_claim_and_one_wins(
-    world: World, repository: Path
-) -> None:
+async def test_two_processes_race_for_each_claim_and_one_wins(world: World, repository: Path) -> None:
     """E12: at most one open claim per effect, whichever process asks."""
     effects = []
     for _ in range(EFFECTS):
