@@ -127,6 +127,11 @@ def admit(policy: Policy, open_group: Group | None, open_groups: int, now: datet
     return Open(window_end, aggregated=aggregated, held=False, beyond_bound=beyond)
 
 
+def is_running(group: Group, now: datetime) -> bool:
+    """Whether a group's own window still runs: then it waits, whatever the policy and its place have become (N3)."""
+    return not group.held and now < group.deadline
+
+
 def at_deadline(policy: Policy, group: Group, gone: str | None, *, seen: bool, now: datetime) -> Announce | Wait | Drop:
     """What becomes of an open group when somebody looks: at its deadline, or earlier because settings changed.
 
@@ -137,7 +142,7 @@ def at_deadline(policy: Policy, group: Group, gone: str | None, *, seen: bool, n
         seen: Whether the person has seen what the newest locator names (N2).
         now: The moment of the look.
     """
-    if not group.held and now < group.deadline:
+    if is_running(group, now):
         return Wait(group.deadline, held=False)
     refused = may_say(policy, gone, seen=seen)
     if refused is not None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from domain.attention import Announce, Drop, at_deadline
+from domain.attention import Announce, Drop, at_deadline, is_running
 from store import attention, attention_announcing, attention_locators, seen
 from store.attention_grounds import OPEN, policy_for
 from store.database import Transaction
@@ -26,7 +26,8 @@ class Standing:
 async def look(tx: Transaction, agent_id: str) -> Standing:
     """Decide the agent's open group if it is due or held, and read what comes next."""
     group = await attention.open_group(tx, agent_id)
-    if group is not None:
+    # The look that finds a window just opened, half of all looks, reads nothing but its deadline (N13).
+    if group is not None and not is_running(attention.as_group(group), tx.now):
         await _decide(tx, group)
         await tx.session.flush()
     is_open = group is not None and group.state == OPEN
