@@ -50,7 +50,7 @@ async def test_the_owner_credential_is_private_and_stays(host: Host) -> None:
 async def test_a_link_works_once(shared_host: Host) -> None:
     """H19: exchanged for an HttpOnly, SameSite=Strict cookie that authenticates both page and transport."""
     token = await _link(shared_host)
-    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False) as browser:
+    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False, verify=False) as browser:
         first = await browser.get(f"/login?token={token}")
         assert (first.status_code, first.headers["location"]) == (303, "/")
         cookie = first.headers["set-cookie"]
@@ -62,7 +62,7 @@ async def test_a_link_works_once(shared_host: Host) -> None:
         value = cookie.split(";")[0]
         async with shared_host.connect(headers={"Cookie": value}) as socket:
             assert socket.response is not None
-    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False) as other:
+    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False, verify=False) as other:
         second = await other.get(f"/login?token={token}")
         assert (second.status_code, second.json()["code"]) == (401, "unauthorized")
         assert "set-cookie" not in second.headers
@@ -79,7 +79,7 @@ async def test_a_link_works_once(shared_host: Host) -> None:
 async def test_of_two_uses_at_once_one_wins(shared_host: Host) -> None:
     """H19: valid once, also in a race."""
     token = await _link(shared_host)
-    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False, verify=False) as http:
         answers = await asyncio.gather(*(http.get(f"/login?token={token}") for _ in range(8)))
     assert sorted(answer.status_code for answer in answers) == [303, *[401] * 7]
 
@@ -89,13 +89,13 @@ async def test_a_link_ends_after_ten_minutes(shared_host: Host) -> None:
     token = await _link(shared_host)
     async with shared_host.services.database.write(shared_host.services.scope) as tx:
         await tx.session.execute(update(LoginLinkRow).values(expires_at=tx.now - timedelta(seconds=1)))
-    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False, verify=False) as http:
         assert (await http.get(f"/login?token={token}")).status_code == 401
 
 
 async def test_a_rotated_credential_ends_browser_sessions(host: Host) -> None:
     """H19: sessions depend on the credential they were made under."""
-    async with httpx.AsyncClient(base_url=host.base, trust_env=False) as browser:
+    async with httpx.AsyncClient(base_url=host.base, trust_env=False, verify=False) as browser:
         await browser.get(f"/login?token={await _link(host)}")
         assert (await browser.get("/")).status_code == 200
         (host.settings.state_dir / "owner.token").write_text("n" * 43)
@@ -105,7 +105,7 @@ async def test_a_rotated_credential_ends_browser_sessions(host: Host) -> None:
 @pytest.mark.parametrize("path", PROTECTED)
 async def test_without_a_credential_there_is_nothing(shared_host: Host, path: str) -> None:
     """H19: 401 as problem details; a wrong bearer is not mended by anything."""
-    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False, verify=False) as http:
         for header in (None, "Bearer x", "Basic eA==", "Bearer"):
             headers = {} if header is None else {"Authorization": header}
             answer = await http.get(path, headers=headers)
@@ -282,7 +282,7 @@ async def test_metrics_are_counts_without_texts(shared_host: Host) -> None:
             request_id="metrics:1",
             user_input={"text": "planted-marker-instructions"},
         )
-    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False, verify=False) as http:
         answer = await http.get("/metrics")
     assert answer.status_code == 200
     assert "planted-marker" not in answer.text
@@ -302,7 +302,7 @@ async def test_metrics_are_counts_without_texts(shared_host: Host) -> None:
 
 async def test_health_needs_no_credential(shared_host: Host) -> None:
     """Liveness is of this process alone."""
-    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=shared_host.base, trust_env=False, verify=False) as http:
         assert (await http.get("/healthz")).json() == {"status": "ok"}
 
 
