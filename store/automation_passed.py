@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from domain.automation import AutomationState
 from domain.automation_firing import FiringState, Reason, due_times
-from domain.refusal import Refusal
-from domain.schedule import schedule_of
+from domain.refusal import Refused
 from store.automation_firings import decided_after, record
+from store.automations import schedule_of_row
 from store.database import Transaction
 from store.tables_automations import AutomationRow
 
@@ -19,9 +19,11 @@ async def pass_over(tx: Transaction, row: AutomationRow, reason: Reason) -> None
 
     Times of an automation that is paused were skipped for that, whatever ends its schedule now.
     """
-    schedule = schedule_of(row.schedule)
     until = max(row.decided_until, tx.now)
-    due = [] if isinstance(schedule, Refusal) else due_times(schedule, row.decided_until, until, tx.now, 0)
+    try:
+        due = due_times(schedule_of_row(row), row.decided_until, until, tx.now, 0)
+    except Refused:
+        due = []
     known = await decided_after(tx, row.automation_id, row.decided_until) if due else set()
     due = [each for each in due if each.nominal_time not in known]
     row.decided_until = until

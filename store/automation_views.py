@@ -14,18 +14,19 @@ from sqlalchemy import Select, select, union_all
 from domain.automation import AutomationState
 from domain.grant import GrantState
 from domain.occurrences import next_instants
-from domain.refusal import Refusal
+from domain.refusal import Refusal, Refused
 from domain.schedule import Schedule, schedule_of
 from domain.schedule_words import schedule_words
 from store.automation_proposal_rows import open_proposals
-from store.automations import automation_row, times_to_come
+from store.automations import automation_row, schedule_of_row, times_to_come
+from store.columns import UNREADABLE
 from store.database import Transaction
 from store.grant_rows import state_of
 from store.keyset import cursor_after, text_key
 from store.tables_automations import AutomationProposalRow, AutomationRow, AutomationRunRow
 from store.tables_grants import GrantRow
 from store.tables_work import DeliveryRow
-from store.wire_time import wire_time
+from store.wire_time import wire_time, wire_time_or_none
 
 Json = dict[str, Any]
 TIMES_SHOWN: Final = 5
@@ -85,7 +86,7 @@ async def automation_page(tx: Transaction, limit: int, cursor: str | None) -> Js
 def proposal_view(row: AutomationProposalRow, now: datetime) -> Json | None:
     """A proposal as its card shows it (U9); None for one whose times have passed or cannot be read."""
     schedule = schedule_of(row.content.get("schedule"))
-    if isinstance(schedule, Refusal):
+    if isinstance(schedule, Refusal) or row.created_at == UNREADABLE:
         return None
     times = next_instants(schedule, now, TIMES_SHOWN)
     shown = {name: row.content.get(name) for name in ("title", "instructions", "mode")}
@@ -126,21 +127,22 @@ def _view(tx: Transaction, row: AutomationRow, around: _Around) -> Json:
         **_timing_of(row, tx.now),
         "grant": _grant(tx, row, around.grants.get(row.automation_id, ())),
         "runs": [_run(run, around) for run in around.runs.get(row.automation_id, ())],
-        "created_at": wire_time(row.created_at), "updated_at": wire_time(row.updated_at),
+        "created_at": wire_time_or_none(row.created_at), "updated_at": wire_time_or_none(row.updated_at),
     }  # fmt: skip
     optional = {"reason": row.reason, "task_id": row.task_id}
     return view | {key: value for key, value in optional.items() if value is not None}
 
 
 def _timing_of(row: AutomationRow, now: datetime) -> Json:
-    schedule = schedule_of(row.schedule)
-    if isinstance(schedule, Refusal):
+    try:
+        return _timing(schedule_of_row(row), times_to_come(row, now, TIMES_SHOWN))
+    except Refused as refused:
+        refusal = refused.refusal
         return {
             "schedule": row.schedule,
             "next_times": [],
-            "error": {"code": schedule.code, "message": schedule.message},
+            "error": {"code": refusal.code, "message": refusal.message},
         }
-    return _timing(schedule, times_to_come(row, now, TIMES_SHOWN))
 
 
 def _grant(tx: Transaction, row: AutomationRow, grants: Sequence[GrantRow]) -> Json | None:
@@ -176,7 +178,9 @@ async def _around(tx: Transaction, rows: Sequence[AutomationRow], runs_each: int
         return _Around()
     runs: dict[str, list[AutomationRunRow]] = defaultdict(list)
     few = (await tx.session.scalars(_newest_runs(ids, runs_each))).all()
-    for run in sorted(few, key=lambda run: run.nominal_time, reverse=True):
+    # A record of a time that cannot be read is of no use to anybody, and the others are.
+    told = [run for run in few if run.nominal_time != UNREADABLE]
+    for run in sorted(told, key=lambda run: run.nominal_time, reverse=True):
         runs[run.automation_id].append(run)
     grants: dict[str, list[GrantRow]] = defaultdict(list)
     held = select(GrantRow).where(GrantRow.automation_id.in_(ids), GrantRow.parent_grant_id.is_(None))
@@ -188,12 +192,12 @@ async def _around(tx: Transaction, rows: Sequence[AutomationRow], runs_each: int
     # The newest of a version is its result or failure: what it asked for before came earlier.
     found = await tx.session.scalars(brought.order_by(DeliveryRow.delivery_id))
     results = {(one.owner_id, one.requirement_version): one for one in found}
-    told = select(DeliveryRow).where(
+    about = select(DeliveryRow).where(
         DeliveryRow.owner_kind == "automation",
         DeliveryRow.owner_id.in_(ids),
         DeliveryRow.subject_id.in_([run.run_id for run in all_runs]),
     )
-    notices = {one.subject_id: one for one in await tx.session.scalars(told)}
+    notices = {one.subject_id: one for one in await tx.session.scalars(about)}
     return _Around(runs, grants, results, notices)
 
 

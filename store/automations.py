@@ -16,6 +16,7 @@ from domain.occurrences import next_instants
 from domain.refusal import accepted, refuse
 from domain.schedule import Schedule, schedule_of
 from store import agent_profiles, audit, changes, outbox, receipts
+from store.columns import UNREADABLE
 from store.database import Transaction
 from store.grant_rows import ENDED, grant_row, state_of
 from store.tables_automations import AutomationRow
@@ -146,9 +147,13 @@ def schedule_of_row(row: AutomationRow) -> Schedule:
     """When a row fires.
 
     Raises:
-        Refused: `invalid_params` for a stored schedule that this version cannot read (U8).
+        Refused: `invalid_params` for a row whose schedule or times this version cannot read (U8).
     """
-    return accepted(schedule_of(row.schedule))
+    schedule = accepted(schedule_of(row.schedule))
+    if row.decided_until == UNREADABLE:
+        # From when on it would fire is not known; a new schedule counts from the moment at which it is given.
+        raise refuse("invalid_params", "The times of this automation cannot be read. Give it its schedule again.")
+    return schedule
 
 
 def times_to_come(row: AutomationRow, now: datetime, count: int) -> list[datetime]:

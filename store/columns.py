@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import DateTime, MetaData, String
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from sqlalchemy.types import JSON, TypeDecorator
+
+UNREADABLE: Final = datetime.min.replace(tzinfo=UTC)
+"""What a `MendableTime` reads where no time is stored: earlier than anything, and no time of anything."""
+_ENDLESS_YEAR: Final = 9000
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -56,6 +60,26 @@ class MendableJson(TypeDecorator[Any]):
             except (ValueError, TypeError, RecursionError):
                 return self.shape()
             return value if isinstance(value, self.shape) else self.shape()
+
+        return read
+
+
+class MendableTime(UtcTime):
+    """A time in whose place another program may have left anything: read as `UNREADABLE` then (see `MendableJson`)."""
+
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+        """Decode what is stored, whatever it is."""
+        decode = super().result_processor(dialect, coltype)
+
+        def read(stored: object) -> object:
+            try:
+                time = stored if decode is None else decode(stored)
+            except (ValueError, TypeError, OverflowError):
+                return UNREADABLE
+            # PostgreSQL's infinity, as its driver gives it: nothing can be reckoned from there.
+            return UNREADABLE if isinstance(time, datetime) and time.year >= _ENDLESS_YEAR else time
 
         return read
 

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from store.columns import MendableJson, Scoped, Table
+from store.columns import MendableJson, MendableTime, Scoped, Table
 
 
 class AutomationRow(Scoped, Table):
@@ -38,12 +38,12 @@ class AutomationRow(Scoped, Table):
     notice_grant: Mapped[str | None]
     task_id: Mapped[str | None]
     failures: Mapped[int]
-    decided_until: Mapped[datetime]
+    decided_until: Mapped[datetime] = mapped_column(MendableTime())
     source_session_id: Mapped[str | None]
     source_seqs: Mapped[list[int]] = mapped_column(MendableJson(list))
     created_by: Mapped[str]
-    created_at: Mapped[datetime]
-    updated_at: Mapped[datetime]
+    created_at: Mapped[datetime] = mapped_column(MendableTime())
+    updated_at: Mapped[datetime] = mapped_column(MendableTime())
     __table_args__ = (
         Index(None, "user_space", "domain", "automation_id"),
         Index(None, "user_space", "domain", "state", "automation_id"),
@@ -60,7 +60,7 @@ class AutomationRunRow(Table):
     __tablename__ = "automation_runs"
     run_id: Mapped[str] = mapped_column(primary_key=True)
     automation_id: Mapped[str] = mapped_column(ForeignKey("automations.automation_id"))
-    nominal_time: Mapped[datetime]
+    nominal_time: Mapped[datetime] = mapped_column(MendableTime())
     request_id: Mapped[str]
     cause: Mapped[str]
     state: Mapped[str]
@@ -71,8 +71,8 @@ class AutomationRunRow(Table):
     task_id: Mapped[str | None] = mapped_column(index=True)
     requirement_version: Mapped[int | None]
     outcome: Mapped[str | None]
-    decided_at: Mapped[datetime]
-    ended_at: Mapped[datetime | None]
+    decided_at: Mapped[datetime] = mapped_column(MendableTime())
+    ended_at: Mapped[datetime | None] = mapped_column(MendableTime())
     __table_args__ = (
         UniqueConstraint("automation_id", "nominal_time"),
         Index(None, "automation_id", "state"),
@@ -95,8 +95,8 @@ class AutomationProposalRow(Scoped, Table):
     reason: Mapped[str | None]
     source_session_id: Mapped[str | None]
     source_seqs: Mapped[list[int]] = mapped_column(MendableJson(list))
-    created_at: Mapped[datetime]
-    closed_at: Mapped[datetime | None]
+    created_at: Mapped[datetime] = mapped_column(MendableTime())
+    closed_at: Mapped[datetime | None] = mapped_column(MendableTime())
     __table_args__ = (
         Index(None, "user_space", "domain", "proposal_id"),
         Index(None, "user_space", "domain", "state"),

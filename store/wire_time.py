@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from store.columns import UNREADABLE
+
 
 def wire_time(time: datetime) -> str:
     """A point in time for the wire."""
@@ -10,5 +12,5 @@ def wire_time(time: datetime) -> str:
 
 
 def wire_time_or_none(time: datetime | None) -> str | None:
-    """The same where there may be none."""
-    return None if time is None else wire_time(time)
+    """The same where there may be none, or none that can be read."""
+    return None if time in (None, UNREADABLE) else wire_time(time)

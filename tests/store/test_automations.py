@@ -5,12 +5,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy import update as sql_update
 
 from domain.automation import Binding
 from domain.refusal import Refused
-from store import automation_edits, automation_recovery, automations, grant_proposals, grants, outbox
+from store import (
+    automation_edits,
+    automations,
+    grant_proposals,
+    grants,
+    outbox,
+)
 from store.authority import LOCAL_OWNER
 from store.automations import NewAutomation
 from store.database import Transaction, utc_now
@@ -297,46 +301,6 @@ async def test_so_many_may_be_active(plane: Plane) -> None:
     async with plane.database.write(plane.scope) as tx:
         (await automations.automation_row(tx, another.automation_id)).state = "done"
     assert (await edit(plane, "resume", row.automation_id)).state == "active"
-
-
-async def test_one_broken_row_blocks_no_other(plane: Plane) -> None:
-    """U8: it is listed with its error, and can be given a schedule again."""
-    good, broken = await made(plane), await made(plane)
-    nonsense = {"cron": {"expression": "often"}, "timezone": "Mars/Base"}
-    async with plane.database.write(plane.scope) as tx:
-        wanted = AutomationRow.automation_id == broken.automation_id
-        await tx.session.execute(sql_update(AutomationRow).where(wanted).values(schedule=nonsense))
-    first, second = (await page(plane))["items"]
-    assert (first["automation_id"], first["error"]["code"], first["next_times"]) == (
-        broken.automation_id, "invalid_params", [],
-    )  # fmt: skip
-    assert second["automation_id"] == good.automation_id
-    assert len(second["next_times"]) == 5
-    assert "error" not in second
-    assert (await edit(plane, "reschedule", broken.automation_id, schedule(WEEKDAYS))).schedule_revision == 2
-    assert "error" not in (await shown(plane, broken.automation_id))
-
-
-@pytest.mark.parametrize("stored", ["[1", "", '"often"', "[]", "null", "[" * 5000])
-async def test_a_row_that_is_no_json_blocks_no_other(plane: Plane, stored: str) -> None:
-    """U8: whatever a damaged file holds in one row: it is listed, can be given a schedule again, and deleted."""
-    good, broken, gone = await made(plane), await made(plane), await made(plane)
-    if not plane.database.sqlite and stored not in ('"often"', "[]", "null"):
-        stored = "{}"  # Its server takes nothing else for JSON.
-    async with plane.database.write(plane.scope) as tx:
-        for row in (broken, gone):
-            values = {"stored": stored, "automation_id": row.automation_id}
-            for column in ("schedule", "source_seqs"):
-                await tx.session.execute(
-                    text(f"UPDATE automations SET {column} = :stored WHERE automation_id = :automation_id"), values
-                )
-    assert [row["automation_id"] for row in (await page(plane))["items"] if "error" not in row] == [good.automation_id]
-    assert len((await page(plane))["items"]) == 3
-    async with plane.database.read(plane.scope) as tx:
-        assert len(await automation_recovery.active_automations(tx)) == 3
-    assert (await edit(plane, "reschedule", broken.automation_id, schedule(WEEKDAYS))).schedule_revision == 2
-    assert "error" not in (await shown(plane, broken.automation_id))
-    assert (await edit(plane, "delete", gone.automation_id)).state == "deleted"
 
 
 async def test_lists_page_by_keyset_with_their_last_runs(plane: Plane) -> None:
