@@ -57,13 +57,18 @@ class AutomationWork(AutomationActivities):
     @activity.defn(name="automation.conclude")
     async def conclude(self, firing: AutomationRef) -> FiringStatus:
         """Record how the run ended if its task has, with what follows: the count of failures, a buffered firing."""
+        nominal_time = _nominal_time(firing)
         refused = await self._outside.refused_of_binding(firing.automation_id, scope_of(firing))
-        async with self._database.write(scope_of(firing)) as tx:
-            run = await automation_runs.conclude(
-                tx, firing.automation_id, _nominal_time(firing), firing.schedule_revision,
-                replace(self._rules, refused=refused),
-            )  # fmt: skip
-            return _status(run)
+        try:
+            async with self._database.write(scope_of(firing)) as tx:
+                run = await automation_runs.conclude(
+                    tx, firing.automation_id, nominal_time, firing.schedule_revision,
+                    replace(self._rules, refused=refused),
+                )  # fmt: skip
+                return _status(run)
+        except Refused as refusal:
+            # It ended long ago and its record was forgotten, or SQL was restored to before it: nothing is to follow.
+            raise _for_good(refusal) from None
 
 
 def _nominal_time(firing: AutomationRef) -> datetime:

@@ -81,7 +81,8 @@ async def fire(
     if stale:
         return await record(tx, row, due, FiringState.SKIPPED, Reason.SCHEDULE_CHANGED, schedule_revision)
     if is_nominal(schedule_of_row(row), nominal_time):
-        # It was due in a time that nobody decides any more: while the automation was paused.
+        # It was due in a time that nobody decides any more: while the automation was paused, or so long ago that its
+        # record was forgotten.
         return await record(tx, row, due, FiringState.SKIPPED, Reason.PAUSED, schedule_revision)
     # Temporal starts what it has buffered with the newest action: this is a time of the schedule before (U3).
     return await record(tx, row, due, FiringState.SKIPPED, Reason.SCHEDULE_CHANGED, schedule_revision)
