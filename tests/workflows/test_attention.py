@@ -111,7 +111,7 @@ async def test_quiet_hours_hold_until_they_are_switched_off(rig: Rig, eventually
 
     async def waits() -> bool:
         [group] = await groups(rig)
-        if not group.held or not await _runs(handle):
+        if not group.held or not await runs(handle):
             return False
         state = await handle.query("state")
         return bool(state["state"] == "wait" and state["until"])
@@ -124,7 +124,8 @@ async def test_quiet_hours_hold_until_they_are_switched_off(rig: Rig, eventually
     assert await ended(rig) == "done"
 
 
-async def _runs(handle: WorkflowHandle[Any, Any]) -> bool:
+async def runs(handle: WorkflowHandle[Any, Any]) -> bool:
+    """Whether the workflow is there and has not ended."""
     try:
         return (await handle.describe()).status is WorkflowExecutionStatus.RUNNING
     except RPCError as error:
@@ -210,7 +211,7 @@ async def test_a_workflow_that_is_told_often_continues_as_new_and_keeps_the_dead
             handle = workflow_of(rig)
 
             async def continued() -> bool:
-                if not await _runs(handle):
+                if not await runs(handle):
                     return False
                 await handle.signal("look")
                 started = (await handle.fetch_history()).events[0].workflow_execution_started_event_attributes
