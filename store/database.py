@@ -4,10 +4,9 @@ Writers of one user space follow each other: SQLite takes its write lock at BEGI
 scope. So a rule that reads and then writes in one transaction sees what it decides on, on both (decision 0003).
 """
 
-import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from ulid import ULID
 
 from store import sqlite_connection
+from store.shared_commit import SharedCommits
 
 BUSY_TIMEOUT_MS = 15_000
 
@@ -59,20 +59,20 @@ class Database:
         self.clock = clock
         self.ids = ids
         self._sessions = async_sessionmaker(self.engine, expire_on_commit=False)
-        # SQLite waits for its write lock by sleeping with back-off; within a process a queue is fairer and faster.
-        self._writers = asyncio.Lock() if self.sqlite else nullcontext()
+        # SQLite waits for its write lock by sleeping with back-off; within a process a queue is fairer and faster, and
+        # those that queue share a commit.
+        self._shared = SharedCommits(self.engine, self._sessions) if self.sqlite else None
 
     @asynccontextmanager
     async def write(self, scope: Scope) -> AsyncIterator[Transaction]:
         """A transaction that may change rows of `scope`: committed at the end, rolled back by any exception."""
-        async with self._writers, self._sessions() as session, session.begin():
-            _connection = await session.connection(execution_options={"steward_write": True})
-            now = self.clock()
-            if self.sqlite:
-                await session.execute(text("SELECT 1"))
-            else:
-                await session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _lock_key(scope)})
-                now = await session.scalar(text("SELECT clock_timestamp()")) or now
+        if self._shared is not None:
+            async with self._shared.session() as session:
+                yield Transaction(session, scope, self.clock(), self.ids)
+            return
+        async with self._sessions() as session, session.begin():
+            await session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _lock_key(scope)})
+            now = await session.scalar(text("SELECT clock_timestamp()")) or self.clock()
             yield Transaction(session, scope, now, self.ids)
 
     @asynccontextmanager
@@ -83,6 +83,8 @@ class Database:
 
     async def close(self) -> None:
         """Close all connections."""
+        if self._shared is not None:
+            await self._shared.rest()
         await self.engine.dispose()
 
 

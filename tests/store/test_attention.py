@@ -1,7 +1,11 @@
 """News from the fact to the notice (N1-N8, N12, N13): groups are rows, admitted with their fact, decided when due."""
 
 import asyncio
+import signal
+import sys
+from asyncio.subprocess import PIPE
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import delete, update
@@ -32,6 +36,7 @@ from tests.attention_acts import (
 )
 from tests.control_acts import asked, settled
 from tests.control_plane import Plane
+from tests.store.news_admitter import ADMITTED, INSIDE
 
 
 def quiet_now() -> dict[str, object]:
@@ -265,6 +270,37 @@ async def test_two_events_at_once_are_one_group(plane: Plane) -> None:
     [group] = await groups(plane)
     assert group.count == 8
     assert await posted(plane) == ["twin"]
+
+
+async def test_a_kill_between_events_of_one_commit_loses_no_acknowledged_one(
+    plane: Plane, prepared_url: str, repository: Path
+) -> None:
+    """I1, N3, N13: events admitted at once may share a commit; each is there as a whole, and is if that was said."""
+    await prefer(plane, aggregation_s=60)
+    agents = await many_agents(plane, 4)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.store.news_admitter", prepared_url, plane.scope.user_space, plane.main_session_id,
+        *agents, cwd=repository, stdout=PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    said: list[str] = []
+    while INSIDE not in said:
+        line = await process.stdout.readline()
+        assert line, "it ended by itself"
+        said.append(line.decode().strip())
+    process.kill()
+    said += (await process.stdout.read()).decode().splitlines()
+    assert await process.wait() == -signal.SIGKILL
+    acknowledged = [line.removeprefix(f"{ADMITTED} ") for line in said if line.startswith(ADMITTED)]
+    there = [row.agent_id for row in await plane.rows(AttentionGroupRow)]
+    assert set(acknowledged) <= set(there) < set(agents)
+    assert sorted(await posted(plane)) == sorted(there)
+    assert len(await plane.messages()) == len(there)
+    for agent_id in agents:
+        await news(plane, agent_id)
+    assert [row.count for agent_id in agents for row in await groups(plane, agent_id)] == [
+        2 if agent_id in there else 1 for agent_id in agents
+    ]
 
 
 async def test_a_storm_without_windows_wakes_a_workflow_once(plane: Plane) -> None:
