@@ -18,6 +18,7 @@ from host.services import Services
 from runtime.folders import prepare_folders
 from runtime.settings import Settings
 from tests.conftest import Eventually
+from tests.prepared_file import put_prepared_file
 
 ISOLATION = {"memory": "logical", "host": "unverified"}
 Json = dict[str, Any]
@@ -139,6 +140,8 @@ class Host(Reachable):
 async def serving(settings: Settings) -> AsyncIterator[Host]:
     """Serve until the block ends."""
     prepare_folders(settings)
+    if settings.database_url is None:
+        await put_prepared_file(settings.state_dir / "steward.sqlite")
     async with open_host(settings, ISOLATION) as host:
         server = HostServer(host.services)
         with listen(settings) as listener:

@@ -47,6 +47,7 @@ from store.run_steps import call_row
 from store.sends import Send, accept_send
 from store.tables_host import ReceiptRow
 from tests.own_choices import choose
+from tests.prepared_file import put_prepared_file
 from tests.wide_grants import granted_at_once
 from tests.workflows.skipped_time import SkippedTime
 
@@ -152,6 +153,8 @@ async def steward(
             stack.enter_context(granted_at_once())
         client = skipped_time.client if skipped_time else await _dev_server(stack)
         loaded.state_dir.mkdir(parents=True, exist_ok=True)
+        if loaded.database_url is None:
+            await put_prepared_file(loaded.state_dir / "steward.sqlite")
         parts = await stack.enter_async_context(open_parts(loaded))
         if skipped_time:
             parts.database.clock = skipped_time.clock
