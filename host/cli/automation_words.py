@@ -5,6 +5,7 @@ from typing import Any
 
 import typer
 
+from host.cli.automation_times import named_time, time_in, zone_of
 from host.cli.grant_words import lifetime_s
 from host.cli.printing import local_time, print_fields, print_heading, print_table, shown, write
 from host.cli.rpc_client import RpcClient
@@ -48,7 +49,7 @@ def row(automation: Json) -> tuple[object, ...]:
         state_words(automation),
         automation["title"],
         when(automation),
-        local_time(next(iter(automation["next_times"]), None)),
+        named_time(automation, next(iter(automation["next_times"]), None)),
         run_words(next(iter(automation["runs"]), None)),
     )
 
@@ -100,26 +101,27 @@ def print_automation(automation: Json) -> None:
             f"of when {automation['schedule_revision']}",
         }
     )
+    zone = zone_of(automation)
     if automation["next_times"]:
-        print_heading("Next")
+        print_heading(f"Next, {zone}")
         print_times(automation)
     if automation["runs"]:
         print_heading("Last")
         runs = automation["runs"]
         print_table(
-            ("time", "what became of it", "why it fired", "task"),
-            [(local_time(run["nominal_time"]), run_words(run), run["cause"], run.get("task_id")) for run in runs],
+            (f"time, {zone}", "what became of it", "why it fired", "task"),
+            [(time_in(zone, run["nominal_time"]), run_words(run), run["cause"], run.get("task_id")) for run in runs],
         )
 
 
 def print_times(schedule: Json) -> None:
-    """The times to come, one below the other, in this machine's zone."""
+    """The times to come, one below the other, in the schedule's own zone."""
     for time in schedule["next_times"]:
-        write(f"  {local_time(time)}")
+        write(f"  {time_in(zone_of(schedule), time)}")
 
 
 def print_schedule(schedule: Json) -> None:
     """A schedule before it is saved: in words, with its next times (U9)."""
     write(shown(schedule["words"]["en"], keep=""))
-    write("Next, by this machine's clock:")
+    write(f"Next, {zone_of(schedule)}:")
     print_times(schedule)

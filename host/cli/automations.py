@@ -51,8 +51,9 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask back.")]
 @command()
 async def list_automations(invocation: Invocation, limit: LIMIT = 50, cursor: CURSOR = None) -> None:
     """List automations, newest first, with their next times, and what is proposed."""
+    from host.cli.automation_times import named_time
     from host.cli.automation_words import COLUMNS, row
-    from host.cli.printing import local_time, print_heading, print_table
+    from host.cli.printing import print_heading, print_table
     from host.cli.rpc_client import connected
 
     wanted = {"limit": limit, "cursor": cursor}
@@ -65,7 +66,7 @@ async def list_automations(invocation: Invocation, limit: LIMIT = 50, cursor: CU
         print_table(
             ("proposal", "what", "when", "next"),
             [
-                (one["proposal_id"], one["title"], one["words"]["en"], local_time(one["next_times"][0]))
+                (one["proposal_id"], one["title"], one["words"]["en"], named_time(one, one["next_times"][0]))
                 for one in proposals
             ],
         )

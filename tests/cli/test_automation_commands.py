@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from domain.automation import Binding
+from host.cli.automation_times import named_time
 from host.cli.automation_words import run_words, schedule_of_options
 from host.cli.main import app
 from store import automation_proposals
@@ -49,12 +50,15 @@ async def test_an_automation_lives_in_the_terminal(run: Run) -> None:
     assert (unasked.code, "--yes" in unasked.err) == (2, True)
     made = await run("create", *WORK, *BERLIN, "--yes")
     assert made.code == 0, made.err
-    assert "every weekday at 08:00, Europe/Berlin" in made.out
+    assert "every weekday at 08:00, Europe/Berlin\nNext, Europe/Berlin:\n" in made.out
+    assert made.out.count(" 08:00:00\n") == 5
     [item] = (await run("list", "--json")).json()["items"]
     automation_id = item["automation_id"]
     assert made.out.startswith(f"{automation_id} is active:")
     listed = (await run("list")).out
     assert all(word in listed for word in (automation_id, "Morning", "every weekday at 08:00"))
+    assert " 08:00:00 Europe/Berlin" in listed
+    assert item["next_times"][0].endswith("Z")
     moved = await run("reschedule", automation_id, "--every", "15m", "--yes", "--json")
     assert (moved.json()["schedule_revision"], moved.json()["schedule"]["every"]) == (
         2,
@@ -69,6 +73,8 @@ async def test_an_automation_lives_in_the_terminal(run: Run) -> None:
     fired = await run("trigger", automation_id)
     assert fired.out.startswith(f"{automation_id}: ran: task_")
     shown = (await run("show", automation_id)).out
+    assert "Next, UTC" in shown
+    assert "time, UTC" in shown
     assert all(word in shown for word in ("Evening", "notes.txt", "manual", "every 15 minutes"))
     assert len((await run("show", automation_id, "--json")).json()["next_times"]) == 5
     allowed = await run("issue", automation_id, "--yes", group="grants")
@@ -86,6 +92,7 @@ async def test_a_proposal_is_confirmed(run: Run, host: Host) -> None:
         proposal = await automation_proposals.propose_new(tx, binding, schedule(WEEKDAYS), Asked("call"))
     listed = (await run("list")).out
     assert proposal.proposal_id in listed
+    assert " 08:00:00 Europe/Berlin" in listed
     assert "every weekday at 08:00" in listed
     assert (await run("confirm", proposal.proposal_id)).code == 2
     confirmed = await run("confirm", proposal.proposal_id, "--yes")
@@ -129,6 +136,33 @@ async def test_what_is_no_schedule(run: Run, options: tuple[str, ...], code: int
 def test_options_spell_a_schedule(options: tuple[str | None, ...], expected: dict[str, Any]) -> None:
     """O4, U2: as the wire takes it."""
     assert schedule_of_options(*options) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "wire", "expected"),
+    [
+        ({"schedule": {"timezone": "Asia/Tokyo"}}, "2027-03-01T08:00:00.000Z", "2027-03-01 17:00:00 Asia/Tokyo"),
+        ({"schedule": {"every": {"seconds": 900}}}, "2027-03-01T08:00:00.000Z", "2027-03-01 08:00:00 UTC"),
+        ({"schedule": {"timezone": "Mars/Base"}}, "2027-03-01T08:00:00.000Z", "2027-03-01 08:00:00 UTC"),
+        ({"schedule": {}}, None, None),
+        (
+            {"schedule": {"timezone": "Europe/Berlin"}},
+            "2027-10-31T00:30:00Z",
+            "2027-10-31 02:30:00 (+02:00) Europe/Berlin",
+        ),
+        (
+            {"schedule": {"timezone": "Europe/Berlin"}},
+            "2027-10-31T01:30:00Z",
+            "2027-10-31 02:30:00 (+01:00) Europe/Berlin",
+        ),
+    ],
+)
+def test_times_stand_in_the_automations_own_zone(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], wire: str | None, expected: str | None
+) -> None:
+    """U2, U8: named, whatever the terminal's zone is; one that comes twice with its offset."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    assert named_time(given, wire) == expected
 
 
 @pytest.mark.parametrize(
