@@ -106,6 +106,12 @@ def chosen(choices: Mapping[str, Any], changes: SettingChanges) -> Json:
     return _merged(choices, changes.model_dump(exclude_unset=True, exclude={CHANNELS_KEY}))
 
 
+def changed_keys(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
+    """The settings that are other ones in force after a change of choices."""
+    old, new = in_force(before), in_force(after)
+    return {key for key in new if new[key] != old[key]}
+
+
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> Json:
     merged = deepcopy(dict(below))
     for key, value in above.items():

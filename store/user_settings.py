@@ -11,6 +11,7 @@ from domain.user_settings import (
     CHANNELS_KEY,
     KeptChannel,
     SettingChanges,
+    changed_keys,
     chosen,
     in_force,
 )
@@ -61,6 +62,9 @@ async def update(
 ) -> Outcome:
     """Make what a change names the person's own choice, for ever (E8); repeated with the same request, once.
 
+    What says nothing new changes nothing: neither the revision, nor what anybody is told. A choice of what is in force
+    anyway is kept all the same, and outlasts a change of the default.
+
     Args:
         tx: The unit of work.
         expected_revision: What the person saw.
@@ -84,16 +88,20 @@ async def update(
     for agent_id, choice in wanted.notifications.agents.items():
         if choice is not None:
             await agent_profiles.require_known(tx, agent_id)
-    await _store(tx, row, chosen({} if row is None else row.choices, wanted))
     removed: list[str] = []
     if CHANNELS_KEY in wanted.model_fields_set:
         kept = [channel.channel_id for channel in wanted.channels if isinstance(channel, KeptChannel)]
         removed = await notification_channels.replace(tx, kept, added_channels)
-    if wanted.model_fields_set & ATTENTION_KEYS:
+    before = {} if row is None else row.choices
+    now_chosen = chosen(before, wanted)
+    changed = sorted(changed_keys(before, now_chosen) | ({CHANNELS_KEY} if removed or added_channels else set()))
+    if changed or now_chosen != before:
+        kept_row = await _store(tx, row, now_chosen, step=1 if changed else 0)
+        # Which settings, not to what: names of agents and times of a day are the person's own (I9).
+        details = {"changed": sorted(wanted.model_fields_set), "revision": kept_row.revision}
+        await audit.record(tx, "settings.update", tx.scope.user_space, "allow", principal=principal, details=details)
+    if ATTENTION_KEYS.intersection(changed):
         await attention_waking.look_at_held(tx)
-    # Which settings, not to what: names of agents and times of a day are the person's own (I9).
-    details = {"changed": sorted(wanted.model_fields_set), "revision": revision + 1}
-    await audit.record(tx, "settings.update", tx.scope.user_space, "allow", principal=principal, details=details)
     await receipts.accept(tx, request_id, UPDATE, content, principal=principal)
     return Outcome(fresh=True, removed_channels=tuple(removed))
 
@@ -108,7 +116,7 @@ async def import_choice(tx: Transaction, key: str, value: object) -> bool:
     if row is not None and key in row.choices:
         return False
     imported = SettingChanges.model_validate({key: value})
-    await _store(tx, row, chosen({} if row is None else row.choices, imported))
+    await _store(tx, row, chosen({} if row is None else row.choices, imported), step=1)
     return True
 
 
@@ -116,12 +124,14 @@ async def _row(tx: Transaction) -> UserSettingsRow | None:
     return await tx.session.get(UserSettingsRow, (tx.scope.user_space, tx.scope.domain))
 
 
-async def _store(tx: Transaction, row: UserSettingsRow | None, now_chosen: Json) -> None:
+async def _store(tx: Transaction, row: UserSettingsRow | None, now_chosen: Json, *, step: int) -> UserSettingsRow:
     if row is None:
         row = UserSettingsRow(
             user_space=tx.scope.user_space, domain=tx.scope.domain, revision=0, choices={}, updated_at=tx.now
         )
         tx.session.add(row)
-    row.choices, row.revision, row.updated_at = now_chosen, row.revision + 1, tx.now
-    changes.notify(tx, "settings")
+    row.choices, row.revision, row.updated_at = now_chosen, row.revision + step, tx.now
+    if step:
+        changes.notify(tx, "settings")
     await tx.session.flush()
+    return row

@@ -112,13 +112,13 @@ async def test_a_channels_address_goes_in_and_never_comes_out(host: Host) -> Non
             assert again["channels"] == [shown], "the same request adds it once"
             kept = {"expected_revision": 1, "changes": {"channels": [{"channel_id": shown["channel_id"]}]}}
             assert (await rpc.result("agents.settings.update", kept, request_id="keep"))["channels"] == [shown]
-            other = {"expected_revision": 2, "changes": {"aggregation_s": 5}}
+            other = {"expected_revision": 1, "changes": {"aggregation_s": 5}}
             assert (await rpc.result("agents.settings.update", other, request_id="other"))["channels"] == [shown]
-            unknown = {"expected_revision": 3, "changes": {"channels": [{"channel_id": "channel_none"}]}}
+            unknown = {"expected_revision": 2, "changes": {"channels": [{"channel_id": "channel_none"}]}}
             assert await rpc.code("agents.settings.update", unknown, request_id="unknown") == "not_found"
-            wrong = {"expected_revision": 3, "changes": {"channels": [{"kind": "apprise", "url": "syslog://"}]}}
+            wrong = {"expected_revision": 2, "changes": {"channels": [{"kind": "apprise", "url": "syslog://"}]}}
             assert await rpc.code("agents.settings.update", wrong, request_id="wrong") == "invalid_params"
-            none = {"expected_revision": 3, "changes": {"channels": []}}
+            none = {"expected_revision": 2, "changes": {"channels": []}}
             assert (await rpc.result("agents.settings.update", none, request_id="none"))["channels"] == []
             assert await host.services.secrets.address(shown["channel_id"]) is None
     stored = host.settings.state_dir.joinpath("credentials.json").read_text()
