@@ -3,6 +3,7 @@
 The hard thing is that many may be due at once after an outage: each gets one answer, and they start one run at most.
 """
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -122,10 +123,18 @@ def decide(standing: Standing, cause: Cause) -> Decision:
     return _skipped(Reason.OVERLAP)
 
 
-def due_times(schedule: Schedule, after: datetime, until: datetime, now: datetime, catchup_s: int) -> list[Due]:
+def due_times(
+    schedule: Schedule,
+    after: datetime,
+    until: datetime,
+    now: datetime,
+    catchup_s: int,
+    recorded: AbstractSet[datetime] = frozenset(),
+) -> list[Due]:
     """Everything that is due in (after, until], oldest first, each with what lateness alone decides (U4).
 
-    Of overdue times the newest runs, unless a newer one is due on time or it is beyond the catch-up window.
+    Of overdue times the newest runs, unless a newer one is due on time or it is beyond the catch-up window. Those in
+    `recorded` have records of their own: no record of many stands for one of them once more (U5).
     """
     newest = latest_between(schedule, after, until, ONE_BY_ONE + 1)
     if not newest:
@@ -135,10 +144,26 @@ def due_times(schedule: Schedule, after: datetime, until: datetime, now: datetim
     found = [_due(instant, now, patience, is_newest=instant == single[-1]) for instant in single]
     if len(newest) == len(single):
         return found
-    count = count_between(schedule, after, newest[0])
-    # With short intervals the older ones may be within the time that is no outage; there are too many of them to run.
-    older = Due(newest[0], Cause.SCHEDULE, _too_late(now - newest[0], patience), count)
-    return [older, *found]
+    return [*_older(schedule, after, newest[0], now, patience, recorded), *found]
+
+
+def _older(
+    schedule: Schedule,
+    after: datetime,
+    until: datetime,
+    now: datetime,
+    patience: timedelta,
+    recorded: AbstractSet[datetime],
+) -> list[Due]:
+    """The one record of what is due in (after, until] and not recorded; none where everything is."""
+    known = {instant for instant in recorded if after < instant <= until and is_nominal(schedule, instant)}
+    last = latest_between(schedule, after, until, len(known) + 1)
+    open_ones = [instant for instant in last if instant not in known]
+    if not open_ones:
+        return []
+    # With short intervals they may be within the time that is no outage; there are too many of them to run.
+    count = max(count_between(schedule, after, until) - len(known), 1)
+    return [Due(open_ones[-1], Cause.SCHEDULE, _too_late(now - open_ones[-1], patience), count)]
 
 
 def _due(instant: datetime, now: datetime, patience: timedelta, *, is_newest: bool) -> Due:

@@ -20,11 +20,11 @@ async def pass_over(tx: Transaction, row: AutomationRow, reason: Reason) -> None
     Times of an automation that is paused were skipped for that, whatever ends its schedule now.
     """
     until = max(row.decided_until, tx.now)
+    known = await decided_after(tx, row.automation_id, row.decided_until)
     try:
-        due = due_times(schedule_of_row(row), row.decided_until, until, tx.now, 0)
+        due = due_times(schedule_of_row(row), row.decided_until, until, tx.now, 0, known)
     except Refused:
         due = []
-    known = await decided_after(tx, row.automation_id, row.decided_until) if due else set()
     due = [each for each in due if each.nominal_time not in known]
     row.decided_until = until
     if due:

@@ -99,8 +99,8 @@ async def settle(
         Refused: `invalid_params` for a stored schedule that this version cannot read (U8).
     """
     schedule = schedule_of_row(row)
-    coming = due_times(schedule, row.decided_until, until, tx.now, row.catchup_s)
-    known = await decided_after(tx, row.automation_id, row.decided_until) if coming else set()
+    known = await decided_after(tx, row.automation_id, row.decided_until)
+    coming = due_times(schedule, row.decided_until, until, tx.now, row.catchup_s, known)
     runs = []
     for due in coming:
         row.decided_until = max(row.decided_until, due.nominal_time)

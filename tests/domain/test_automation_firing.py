@@ -163,6 +163,28 @@ def test_everything_due_has_one_answer_and_one_run_at_most_is_caught_up(
         assert runs[-1].nominal_time == instants[-1]
 
 
+@given(
+    schedule=SCHEDULES, before_s=st.integers(0, 20_000), which=st.sets(st.integers(0, 40), max_size=20),
+    others=st.sets(st.integers(-30_000, 100), max_size=3),
+)  # fmt: skip
+@settings(max_examples=200, deadline=None)
+def test_what_has_a_record_of_its_own_is_in_no_other(
+    schedule: Schedule, before_s: int, which: set[int], others: set[int]
+) -> None:
+    """U4, U5: the records of a time that was paused, those that there were and those made now, are one for each."""
+    after = NOON - timedelta(seconds=before_s)
+    instants = list(takewhile(lambda instant: instant <= NOON, instants_after(schedule, after)))
+    recorded = {instants[at] for at in which if at < len(instants)}
+    # Firings by hand, and those of an earlier schedule, are none of its times.
+    foreign = {NOON + timedelta(seconds=second, microseconds=1) for second in others}
+    found = due_times(schedule, after, NOON, NOON, HOUR, recorded | foreign)
+    new = [due for due in found if due.nominal_time not in recorded]
+    assert sum(due.count for due in new) == len(instants) - len(recorded)
+    assert {due.nominal_time for due in new} <= set(instants) - recorded
+    assert all(due.count == 1 for due in found if due.nominal_time in recorded)
+    assert not instants or found[-1].nominal_time == instants[-1], "all of it has been looked at"
+
+
 @given(schedule=SCHEDULES, before_s=st.integers(0, 20_000), split_s=st.integers(0, 20_000))
 @settings(max_examples=100, deadline=None)
 def test_counting_goes_by_parts(schedule: Schedule, before_s: int, split_s: int) -> None:

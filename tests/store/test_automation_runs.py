@@ -368,6 +368,20 @@ async def test_other_work_needs_another_grant_but_runs_without_one(plane: Plane)
     assert await plane.rows(GrantRow, GrantRow.task_id == run.task_id) == []
 
 
+@pytest.mark.parametrize("act", ["resume", "reschedule", "delete"])
+async def test_what_was_left_out_while_paused_is_recorded_once(plane: Plane, act: str) -> None:
+    """U4, U5, U7: times that fired meanwhile have their records; the one of all others does not count them again."""
+    row, nominal = await at_once(plane)
+    await edit(plane, "pause", row.automation_id)
+    await set_columns(plane, row.automation_id, decided_until=nominal - timedelta(seconds=15 * 900 + 1))
+    for quarter in (15, 14, 11, 3):
+        await fired(plane, await read(plane, row.automation_id), nominal - timedelta(seconds=quarter * 900))
+    await edit(plane, act, row.automation_id, *([schedule(HOURLY)] if act == "reschedule" else []))
+    runs = await runs_of(plane, row.automation_id)
+    assert [(run.state, run.reason) for run in runs] == [("skipped", "paused")] * 6
+    assert [run.count for run in runs] == [1, 1, 1, 1, 11, 1], "the last was left out by the pause itself"
+
+
 async def test_one_broken_row_holds_up_no_other(plane: Plane) -> None:
     """U8: what is passed over of the others is decided; the broken one is complained about."""
     broken, _ = await at_once(plane)
