@@ -3,11 +3,9 @@
 A stack names the folders of this installation. Where something failed is in the log of the process that saw it.
 """
 
-import dataclasses
-
 from temporalio.api.failure.v1 import Failure
-from temporalio.contrib.pydantic import pydantic_data_converter
-from temporalio.converter import DefaultFailureConverter, PayloadConverter
+from temporalio.contrib.pydantic import PydanticPayloadConverter
+from temporalio.converter import CompositePayloadConverter, DataConverter, DefaultFailureConverter, PayloadConverter
 
 
 class StacklessFailures(DefaultFailureConverter):
@@ -22,5 +20,18 @@ class StacklessFailures(DefaultFailureConverter):
             cause = cause.cause if cause.HasField("cause") else None
 
 
-DATA_CONVERTER = dataclasses.replace(pydantic_data_converter, failure_converter_class=StacklessFailures)
+_PYDANTIC = PydanticPayloadConverter()
+
+
+class SharedPayloads(CompositePayloadConverter):
+    """Pydantic's converters, made once: the SDK makes a payload converter anew for each activation of a workflow.
+
+    A new one would bring an empty cache of type adapters, and each adapter is a schema to be built.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(*_PYDANTIC.converters.values())
+
+
+DATA_CONVERTER = DataConverter(payload_converter_class=SharedPayloads, failure_converter_class=StacklessFailures)
 """The one converter of clients, workers and replay."""
