@@ -207,5 +207,10 @@ def _definition(spec: ToolSpec) -> ToolDefinition:
 
 
 def _settings(model: Model) -> ModelSettings:
-    """Retries belong to this module alone; models without that setting have theirs turned off where they are built."""
-    return ModelSettings() if "max_retries" in model.unsupported_settings else ModelSettings(max_retries=0)
+    """Retries belong to this module alone; models without that setting have theirs turned off where they are built.
+
+    So has a client that would be copied for each request to carry the setting.
+    """
+    turned_off = getattr(getattr(model, "client", None), "max_retries", None) == 0
+    settled = turned_off or "max_retries" in model.unsupported_settings
+    return ModelSettings() if settled else ModelSettings(max_retries=0)

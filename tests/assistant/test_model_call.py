@@ -140,6 +140,20 @@ async def test_user_texts_are_messages_of_their_own(chat: Model[Any], server: Fa
     ]
 
 
+async def test_requests_are_sent_as_they_are_with_one_client(server: FakeModelServer) -> None:
+    """O3: what the library passes to the client is the body, and no request is repeated by the client itself."""
+    messages = [{"role": "user", "content": "[[say:hi]]"}]
+    tool = {"type": "function", "function": {"name": "t", "parameters": {"type": "object", "properties": {}}}}
+    async with resolve_model("openai-chat:x", f"{server.url}/v1", "key") as model:
+        client = model.client  # type: ignore[attr-defined]
+        assert client.max_retries == 0
+        await client.chat.completions.create(model="x", messages=messages, tools=[tool], extra_body={"more": 1})
+        last = server.last()
+        assert (last["messages"], last["tools"], last["more"], last["model"]) == (messages, [tool], 1, "x")
+        await client.chat.completions.create(model="x", messages=messages)
+        assert "tools" not in server.last()
+
+
 async def test_no_tools_means_no_tools(model: Model[Any], server: FakeModelServer) -> None:
     """D4: a delivery's turn offers none."""
     await _ask(model, [UserText(text="hello")], audience="none")
