@@ -26,7 +26,7 @@ class ConversationWork(ConversationActivities):
     @activity.defn(name="conversation.next_turn")
     async def next_turn(self, conversation: ConversationRef) -> TurnRef | None:
         """Begin the next turn in order of acceptance, or return the one that already runs."""
-        return await self._turn_starter.begin_next(scope_of(conversation))
+        return await self._turn_starter.begin_next_if_any(scope_of(conversation))
 
     @activity.defn(name="turn.park")
     async def park(self, request: ParkRequest) -> bool:
@@ -58,7 +58,7 @@ class ConversationWork(ConversationActivities):
         told = self._hints.delivery_settled(delivery_id) if delivery_id is not None else asyncio.sleep(0)
         # At once: none of them waits for another.
         await asyncio.gather(
-            self._turn_starter.begin_next(scope_of(run)),
+            self._turn_starter.begin_next_if_any(scope_of(run)),
             self._hints.turn_ended(run.user_space, run.domain, run.turn_id or ""),
             told,
         )

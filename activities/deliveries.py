@@ -32,7 +32,7 @@ class DeliveryWork(DeliveryActivities):
     @activity.defn(name="delivery.conclude")
     async def conclude(self, delivery: DeliveryRef) -> str:
         """Read the delivery's state, and tell the owner's workflow when it is settled."""
-        async with self._database.read(scope_of(delivery)) as tx:
+        async with self._database.read_briefly(scope_of(delivery)) as tx:
             state = (await deliveries.delivery_row(tx, delivery.delivery_id)).state
         if DeliveryState(state) in SETTLED and delivery.owner_kind == "task":
             await self._hints.task_changed(delivery.owner_id, "delivery_settled")

@@ -37,7 +37,7 @@ class EffectProposals:
     async def propose(self, point: RunPoint) -> None:
         """Make a call an effect with its card, or its result the refusal; repeated, it changes nothing (E14)."""
         scope = scope_of(point.run)
-        async with self._database.read(scope) as tx:
+        async with self._database.read_briefly(scope) as tx:
             call = await call_row(tx, point.run.run_id, point.step, point.index)
         if _done(call):
             return

@@ -54,7 +54,7 @@ class FileEffectActivities(EffectActivities):
     @activity.defn(name="effect.status")
     async def status(self, effect: EffectRef) -> EffectStatus:
         """Read the effect's state and its card's decision."""
-        async with self._database.read(scope_of(effect)) as tx:
+        async with self._database.read_briefly(scope_of(effect)) as tx:
             return await _status(tx, await effect_row(tx, effect.effect_id))
 
     @activity.defn(name="effect.expire")
@@ -69,7 +69,7 @@ class FileEffectActivities(EffectActivities):
     async def gate(self, effect: EffectRef) -> EffectStatus:
         """Decision, authorization and policy again, then the claim, in one transaction (E12, I3)."""
         async with beating():
-            async with self._database.read(scope_of(effect)) as tx:
+            async with self._database.read_briefly(scope_of(effect)) as tx:
                 seen = await effect_row(tx, effect.effect_id)
                 if seen.state not in BEFORE_CLAIM:
                     # Claimed when it was proposed, or past: nothing is asked and nothing written.
@@ -125,7 +125,7 @@ class FileEffectActivities(EffectActivities):
     @activity.defn(name="effect.report")
     async def report(self, effect: EffectRef) -> None:
         """Tell the run that waits for the effect that it has ended."""
-        async with self._database.read(scope_of(effect)) as tx:
+        async with self._database.read_briefly(scope_of(effect)) as tx:
             waiter = (await run_standing(tx, await effect_row(tx, effect.effect_id))).workflow_id
         if waiter is not None:
             await self._hints.tell(waiter, "effect_ended", effect.effect_id)

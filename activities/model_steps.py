@@ -82,11 +82,12 @@ class ModelSteps:
         run = point.run
         # Opened before the rows are read: a stop that comes in between finds something to stop.
         live = self.live.open(run.turn_id) if self.live is not None and run.turn_id is not None else None
-        async with self.database.read(scope_of(run)) as tx:
-            following = await run_steps.following(tx, run, self.bounds)
+        async with self.database.read_briefly(scope_of(run)) as tx:
+            steps = await run_steps.steps_of_run(tx, run)
+            following = await run_steps.following(tx, run, self.bounds, steps)
             if following.kind != "model" or following.step != point.step:
                 return following
-            call = await model_call(tx, run, following.step, self.budget_tokens)
+            call = await model_call(tx, run, steps, self.budget_tokens)
         async with beating(self._progress(run)):
             try:
                 sink = NoSink() if live is None else LiveSink(live, call.said_before)
@@ -100,15 +101,16 @@ class ModelSteps:
             stops = [covered, sink.live.stop_requested] if isinstance(sink, LiveSink) else [covered]
             reply = await self._reply(call, sink, stops)
         async with self.database.write(scope_of(run)) as tx:
-            following = await run_steps.following(tx, run, self.bounds)
+            steps = await run_steps.steps_of_run(tx, run)
+            following = await run_steps.following(tx, run, self.bounds, steps)
             if following.kind == "ended" and isinstance(sink, LiveSink):
                 await _keep_partial(tx, run, sink.partial)
             if reply is None or following.kind != "model" or following.step != step:
                 return following
             places = [_place(run, tool_call) for tool_call in reply.calls]
-            await run_steps.store_step(tx, run, step, reply, places, call.context.record.model_dump(mode="json"))
-            await tx.session.flush()
-            return await run_steps.following(tx, run, self.bounds)
+            record = call.context.record.model_dump(mode="json")
+            stored = await run_steps.store_step(tx, run, step, reply, places, record)
+            return await run_steps.following(tx, run, self.bounds, [*steps, stored])
 
     async def _reply(self, call: ModelCall, sink: ReplySink, stops: Sequence[asyncio.Event]) -> ModelReply | None:
         """The model's answer, the stored text instead of it where a delivery may not wait longer; None when stopped."""

@@ -48,7 +48,7 @@ from store.run_reading import (
     thread_of,
     unknown_effects_before,
 )
-from store.run_steps import Step, steps_of
+from store.run_steps import Step
 from store.tables_conversation import AttachmentRow, TurnRow
 from store.tasks import task_row
 from store.turns import turn_row
@@ -74,9 +74,8 @@ class ModelCall:
     without_model: str | None = None
 
 
-async def model_call(tx: Transaction, run: RunRef, step: int, budget_tokens: int) -> ModelCall:
-    """Put together a model step of a run, the one that follows."""
-    steps = (await steps_of(tx, [run.run_id]))[run.run_id] if step > 1 else []
+async def model_call(tx: Transaction, run: RunRef, steps: Sequence[Step], budget_tokens: int) -> ModelCall:
+    """Put together the model step of a run that follows its stored `steps`."""
     if run.kind is RunKind.ATTEMPT:
         return await _attempt_call(tx, run, steps, budget_tokens)
     turn = await turn_row(tx, run.turn_id or "")

@@ -40,7 +40,7 @@ class RunWork(RunActivities):
     @activity.defn(name="run.position")
     async def position(self, run: RunRef) -> Following:
         """Read what follows in the run."""
-        async with self._database.read(scope_of(run)) as tx:
+        async with self._database.read_briefly(scope_of(run)) as tx:
             return await run_steps.following(tx, run, self._bounds)
 
     @activity.defn(name="run.model_step")

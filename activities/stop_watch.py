@@ -47,15 +47,16 @@ class StopWatch:
 
     async def _poll(self) -> None:
         while self._events:
+            # First of all a pause: who begins to watch has just read the rows, and most steps end within it.
+            await asyncio.sleep(POLL_S)
             with suppress(OperationalError, InterfaceError):
                 await self._look()
-            await asyncio.sleep(POLL_S)
 
     async def _look(self) -> None:
         runs = list(self._events)
         for scope in {scope_of(run) for run in runs}:
             of_scope = [run for run in runs if scope_of(run) == scope]
-            async with self._database.read(scope) as tx:
+            async with self._database.read_briefly(scope) as tx:
                 stopped = await stopped_among(tx, of_scope)
             for run in stopped:
                 if run in self._events:

@@ -58,7 +58,7 @@ class ToolCalls:
 
     async def on_files(self, point: RunPoint) -> Following:
         """Answer a call that reads this machine's files, outside of any transaction, then store the answer."""
-        async with self.database.read(scope_of(point.run)) as tx:
+        async with self.database.read_briefly(scope_of(point.run)) as tx:
             following = await run_steps.following(tx, point.run, self.bounds)
             if not _is_next(following, point):
                 return following
@@ -94,7 +94,8 @@ class ToolCalls:
     async def _answer(self, tx: Transaction, point: RunPoint, work: Work | Refusal) -> Following:
         """Store the call's answer if the call is still the one that follows; what follows then."""
         run = point.run
-        following = await run_steps.following(tx, run, self.bounds)
+        steps = await run_steps.steps_of_run(tx, run)
+        following = await run_steps.following(tx, run, self.bounds, steps)
         if not _is_next(following, point):
             return following
         call = await run_steps.call_row(tx, run.run_id, point.step, point.index)
@@ -106,7 +107,7 @@ class ToolCalls:
             answer = tool_error(refused.refusal)
         if answer is not None:
             await run_steps.finish_call(tx, run.run_id, point.step, point.index, answer)
-        return await run_steps.following(tx, run, self.bounds)
+        return await run_steps.following(tx, run, self.bounds, steps)
 
 
 def _is_next(following: Following, point: RunPoint) -> bool:

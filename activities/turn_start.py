@@ -10,6 +10,7 @@ from contracts.starting import turn_start
 from domain.turn import TurnKind
 from store import turns
 from store.database import Database, Scope
+from store.tables_conversation import TurnRow
 
 
 class TurnStarter:
@@ -24,12 +25,22 @@ class TurnStarter:
         """Begin the next turn in order of acceptance, or make sure that the one that runs has its workflow (D6)."""
         async with self._database.write(scope) as tx:
             turn = await turns.next_turn(tx)
-            if turn is None:
-                return None
-            begun = TurnRef(
-                run=turns.turn_run(turn),
-                continues=turn.kind == TurnKind.CONTINUATION.value,
-                park_after_s=self._park_after_s,
-            )
+        return None if turn is None else await self._started(turn)
+
+    async def begin_next_if_any(self, scope: Scope) -> TurnRef | None:
+        """The same where most often one runs or none waits, which a look tells without the write lock."""
+        async with self._database.read_briefly(scope) as tx:
+            turn = await turns.running_turn(tx)
+            waits = turn is None and await turns.any_queued(tx)
+        if waits:
+            return await self.begin_next(scope)
+        return None if turn is None else await self._started(turn)
+
+    async def _started(self, turn: TurnRow) -> TurnRef:
+        begun = TurnRef(
+            run=turns.turn_run(turn),
+            continues=turn.kind == TurnKind.CONTINUATION.value,
+            park_after_s=self._park_after_s,
+        )
         await self._hints.start(turn_start(begun))
         return begun

@@ -39,7 +39,7 @@ class Notices:
 
     async def begin(self) -> None:
         """Take the newest change as told; everything later will be."""
-        async with self._database.read(self._scope) as tx:
+        async with self._database.read_briefly(self._scope) as tx:
             self._broadcaster.revision = await changes.newest(tx)
 
     async def run(self) -> None:
@@ -55,7 +55,7 @@ class Notices:
 
     async def tell(self) -> bool:
         """Tell one page of changes; whether there may be more."""
-        async with self._database.read(self._scope) as tx:
+        async with self._database.read_briefly(self._scope) as tx:
             rows = await changes.since(tx, self._broadcaster.revision, PAGE)
         for row in rows:
             self._broadcaster.publish(row.topic, row.revision, row.body)

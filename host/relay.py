@@ -78,9 +78,7 @@ class Relay:
 
     async def relay_due(self, client: Client) -> tuple[bool, bool]:
         """Relay one batch; whether there was anything, and whether Temporal took at least part of it."""
-        async with self._database.read(self._scope) as tx:
-            if not await outbox.any_due(tx):
-                return False, True
+        async with self._database.read_briefly(self._scope) as tx:
             entries = await candidates(tx, BATCH, self._max_open_tasks)
         if not entries:
             return False, True
@@ -124,7 +122,8 @@ class Relay:
             return
         async with self._database.write(self._scope) as tx:
             await outbox.done(tx, [entry.entry_id for entry in done])
-            await admit(tx, [entry.task.task_id for entry in done if entry.task is not None])
+            if started := [entry.task.task_id for entry in done if entry.task is not None]:
+                await admit(tx, started)
             for entry, error in refused:
                 await outbox.postpone(tx, entry.entry_id, min(LONGEST_DELAY_S, 2.0**entry.tries))
                 log.warning(

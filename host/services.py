@@ -61,3 +61,9 @@ class Services:
         """A transaction that only reads this host's scope."""
         async with self.database.read(self.scope) as tx:
             yield tx
+
+    @asynccontextmanager
+    async def reading_briefly(self) -> AsyncIterator[Transaction]:
+        """The same for few rows that are found by key or index."""
+        async with self.database.read_briefly(self.scope) as tx:
+            yield tx

@@ -1,9 +1,10 @@
 """The transactional outbox (C2): what Temporal must be told is written with the fact itself, and relayed in order."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import bindparam, delete, exists, func, select, update
 
 from store.database import Transaction
 from store.tables_host import OutboxRow
@@ -24,6 +25,28 @@ AUTOMATION_FOLLOW = "automation.follow"
 KEPT_FOR = timedelta(hours=1)
 
 
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Whether starts of tasks are due, and whether anything else is."""
+
+    starts: bool
+    others: bool
+
+
+_ENTRIES = OutboxRow.__table__
+_IS_DUE = (
+    _ENTRIES.c.user_space == bindparam("user_space"),
+    _ENTRIES.c.domain == bindparam("domain"),
+    _ENTRIES.c.done_at.is_(None),
+    _ENTRIES.c.due_at <= bindparam("now"),
+)
+# Built once: a statement that is built anew costs as much as its execution.
+_WHAT_IS_DUE = select(
+    exists().where(*_IS_DUE, _ENTRIES.c.kind == bindparam("kind")),
+    exists().where(*_IS_DUE, _ENTRIES.c.kind != bindparam("kind")),
+)
+
+
 def post(tx: Transaction, kind: str, subject_id: str) -> None:
     """Write an entry; it is relayed after the transaction has committed."""
     tx.session.add(
@@ -39,19 +62,11 @@ def post(tx: Transaction, kind: str, subject_id: str) -> None:
     )
 
 
-async def any_due(tx: Transaction) -> bool:
-    """Whether anything is due: what a relay asks after every commit of anybody, so it costs one small read."""
-    query = (
-        select(OutboxRow.entry_id)
-        .where(
-            OutboxRow.user_space == tx.scope.user_space,
-            OutboxRow.domain == tx.scope.domain,
-            OutboxRow.done_at.is_(None),
-            OutboxRow.due_at <= tx.now,
-        )
-        .limit(1)
-    )
-    return await tx.session.scalar(query) is not None
+async def what_is_due(tx: Transaction) -> Due:
+    """What a relay asks after every commit of anybody, so it costs one small read."""
+    asked = {"user_space": tx.scope.user_space, "domain": tx.scope.domain, "now": tx.now, "kind": TASK_START}
+    starts, others = (await tx.session.execute(_WHAT_IS_DUE, asked)).one()
+    return Due(starts=bool(starts), others=bool(others))
 
 
 async def due(tx: Transaction, limit: int, *, without: Sequence[str] = ()) -> Sequence[OutboxRow]:

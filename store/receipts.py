@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import select
-
 from domain.refusal import refuse
 from domain.request import content_digest
 from store.database import Transaction
@@ -34,11 +32,7 @@ async def accept(
     tx: Transaction, request_id: str, method: str, content: Mapping[str, Any], *, principal: str, state: str = "done"
 ) -> ReceiptRow:
     """Write the receipt of a new request; the caller fills in what it names, in the same transaction."""
-    generation = await tx.session.scalar(
-        select(SpaceRow.graph_generation).where(
-            SpaceRow.user_space == tx.scope.user_space, SpaceRow.domain == tx.scope.domain
-        )
-    )
+    space = await tx.session.get(SpaceRow, (tx.scope.user_space, tx.scope.domain))
     receipt = ReceiptRow(
         user_space=tx.scope.user_space,
         domain=tx.scope.domain,
@@ -47,7 +41,7 @@ async def accept(
         digest=content_digest(method, content),
         state=state,
         principal=principal,
-        graph_generation=generation or 1,
+        graph_generation=space.graph_generation if space is not None else 1,
         accepted_at=tx.now,
     )
     tx.session.add(receipt)

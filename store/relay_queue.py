@@ -36,8 +36,9 @@ class RelayEntry:
 
 async def candidates(tx: Transaction, limit: int, max_open_tasks: int) -> list[RelayEntry]:
     """The next entries to relay, oldest first; starts of tasks beyond the bound are not among them."""
-    others = await _others(tx, limit)
-    starts = await _starts(tx, limit, max_open_tasks)
+    due = await outbox.what_is_due(tx)
+    others = await _others(tx, limit) if due.others else []
+    starts = await _starts(tx, limit, max_open_tasks) if due.starts else []
     return sorted([*others, *starts], key=lambda entry: entry.entry_id)[:limit]
 
 

@@ -1,8 +1,9 @@
 """Public events of runs (P10, T17): display-safe by a whitelist of keys with scalar values."""
 
 from collections.abc import Mapping
+from typing import cast
 
-from sqlalchemy import func, select
+from sqlalchemy import Table, bindparam, func, insert, select
 
 from store.database import Transaction
 from store.tables_work import RunEventRow
@@ -22,6 +23,14 @@ SAFE_KEYS = frozenset(
 )
 LABEL_CHARACTERS = 120
 
+_TABLE = cast(Table, RunEventRow.__table__)
+_NEXT = select(func.coalesce(func.max(_TABLE.c.sequence), 0) + 1).where(_TABLE.c.run_id == bindparam("of_run"))
+_INSERT = insert(_TABLE).values(
+    run_id=bindparam("of_run"), sequence=_NEXT.scalar_subquery(), category=bindparam("category"),
+    name=bindparam("name"), label=bindparam("label"), status=bindparam("status"),
+    duration_ms=bindparam("duration_ms"), details=bindparam("details"), at=bindparam("at"),
+)  # fmt: skip
+
 
 async def record(
     tx: Transaction,
@@ -35,18 +44,16 @@ async def record(
     details: Mapping[str, str | int | float | None] | None = None,
 ) -> None:
     """Append an event with the run's next sequence; keys outside the whitelist are left out."""
-    newest = await tx.session.scalar(select(func.max(RunEventRow.sequence)).where(RunEventRow.run_id == run_id))
-    tx.session.add(
-        RunEventRow(
-            run_id=run_id,
-            sequence=(newest or 0) + 1,
-            category=category,
-            name=name[:64],
-            label=label[:LABEL_CHARACTERS],
-            status=status,
-            duration_ms=None if duration_ms is None else round(duration_ms, 1),
-            details={key: value for key, value in (details or {}).items() if key in SAFE_KEYS},
-            at=tx.now,
-        )
+    await tx.session.execute(
+        _INSERT,
+        {
+            "of_run": run_id,
+            "category": category,
+            "name": name[:64],
+            "label": label[:LABEL_CHARACTERS],
+            "status": status,
+            "duration_ms": None if duration_ms is None else round(duration_ms, 1),
+            "details": {key: value for key, value in (details or {}).items() if key in SAFE_KEYS},
+            "at": tx.now,
+        },
     )
-    await tx.session.flush()

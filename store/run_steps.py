@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import defer
 
 from contracts.model_io import ModelReply
@@ -32,24 +32,29 @@ class Step:
     calls: tuple[CallRow, ...]
 
 
+# Built once: a statement that is built anew costs as much as its execution.
+_STEPS = (
+    select(StepRow)
+    # The record of what a model was shown is long, and nobody who goes on with a run reads it.
+    .options(defer(StepRow.context, raiseload=True))
+    .where(StepRow.run_id.in_(bindparam("run_ids", expanding=True)))
+    .order_by(StepRow.run_id, StepRow.number)
+)
+_CALLS = (
+    select(CallRow)
+    .where(CallRow.run_id.in_(bindparam("run_ids", expanding=True)))
+    .order_by(CallRow.run_id, CallRow.step, CallRow.place_in_step)
+)
+
+
 async def steps_of(tx: Transaction, run_ids: Sequence[str]) -> dict[str, list[Step]]:
     """All stored steps of some runs, in order."""
-    rows = (
-        await tx.session.scalars(
-            select(StepRow)
-            # The record of what a model was shown is long, and nobody who goes on with a run reads it.
-            .options(defer(StepRow.context, raiseload=True))
-            .where(StepRow.run_id.in_(run_ids))
-            .order_by(StepRow.run_id, StepRow.number)
-        )
-    ).all()
+    asked = {"run_ids": list(run_ids)}
+    rows = (await tx.session.scalars(_STEPS, asked)).all()
     if not rows:
         return defaultdict(list)
     calls: dict[tuple[str, int], list[CallRow]] = defaultdict(list)
-    query = (
-        select(CallRow).where(CallRow.run_id.in_(run_ids)).order_by(CallRow.run_id, CallRow.step, CallRow.place_in_step)
-    )
-    for call in await tx.session.scalars(query):
+    for call in await tx.session.scalars(_CALLS, asked):
         calls[call.run_id, call.step].append(call)
     steps: dict[str, list[Step]] = defaultdict(list)
     for row in rows:
@@ -57,9 +62,17 @@ async def steps_of(tx: Transaction, run_ids: Sequence[str]) -> dict[str, list[St
     return steps
 
 
-async def following(tx: Transaction, run: RunRef, bounds: Bounds) -> Following:
-    """What follows in a run, from its rows alone: recovery and ordinary progress ask the same (T10)."""
-    steps = tuple(_pure(step) for step in (await steps_of(tx, [run.run_id]))[run.run_id])
+async def steps_of_run(tx: Transaction, run: RunRef) -> list[Step]:
+    """All stored steps of one run, in order."""
+    return (await steps_of(tx, [run.run_id]))[run.run_id]
+
+
+async def following(tx: Transaction, run: RunRef, bounds: Bounds, stored: Sequence[Step] | None = None) -> Following:
+    """What follows in a run, from its rows alone: recovery and ordinary progress ask the same (T10).
+
+    `stored` are the run's steps where this transaction has read them: rows that it changes itself tell their change.
+    """
+    steps = tuple(_pure(step) for step in (await steps_of_run(tx, run) if stored is None else stored))
     ended, state, reason, seconds = await _standing(tx, run)
     if ended and reason in STOPPED and (waiting := _open_effect(steps)) is not None:
         return waiting
@@ -122,23 +135,21 @@ def _active_seconds(attempt: AttemptRow, now: datetime) -> float:
 
 async def store_step(
     tx: Transaction, run: RunRef, number: int, reply: ModelReply, places: Sequence[Place], context: dict[str, Any]
-) -> None:
+) -> Step:
     """Store a model's answer once; the caller has seen in this transaction that the step is the one that follows."""
-    tx.session.add(
-        StepRow(
-            run_id=run.run_id,
-            number=number,
-            turn_id=run.turn_id,
-            text=reply.text,
-            response_json=reply.response_json,
-            model=reply.model,
-            input_tokens=reply.input_tokens,
-            output_tokens=reply.output_tokens,
-            context=context,
-            created_at=tx.now,
-        )
+    step = StepRow(
+        run_id=run.run_id,
+        number=number,
+        turn_id=run.turn_id,
+        text=reply.text,
+        response_json=reply.response_json,
+        model=reply.model,
+        input_tokens=reply.input_tokens,
+        output_tokens=reply.output_tokens,
+        context=context,
+        created_at=tx.now,
     )
-    tx.session.add_all(
+    calls = tuple(
         CallRow(
             run_id=run.run_id,
             step=number,
@@ -150,6 +161,7 @@ async def store_step(
         )
         for index, (call, place) in enumerate(zip(reply.calls, places, strict=True))
     )
+    tx.session.add_all((step, *calls))
     await run_events.record(
         tx,
         run.run_id,
@@ -159,6 +171,7 @@ async def store_step(
         "completed",
         details={"step": number, "calls": len(reply.calls), "output_tokens": reply.output_tokens},
     )
+    return Step(step, calls)
 
 
 async def call_row(tx: Transaction, run_id: str, step: int, index: int) -> CallRow:

@@ -1,6 +1,6 @@
 """Which of some runs a stop covers: read often, so it costs two indexed reads for all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import select
 
@@ -14,13 +14,23 @@ from store.tables_work import AttemptRow, TaskRow
 
 async def stopped_among(tx: Transaction, runs: Sequence[RunRef]) -> list[RunRef]:
     """The runs that a stop covers, or that something else has ended (S1, S8)."""
-    turns = [run.turn_id for run in runs if run.kind is RunKind.TURN]
-    stopped_turns = set(
-        await tx.session.scalars(
-            select(TurnRow.turn_id).where(TurnRow.turn_id.in_(turns), TurnRow.stop_requested_at.is_not(None))
-        )
-    )
-    tasks = [run.task_id for run in runs if run.kind is RunKind.ATTEMPT]
+    turns = {run.turn_id for run in runs if run.kind is RunKind.TURN}
+    tasks = {run.task_id for run in runs if run.kind is RunKind.ATTEMPT}
+    stopped_turns = await _stopped_turns(tx, turns) if turns else set()
+    stopped_attempts = await _stopped_attempts(tx, tasks) if tasks else set()
+    return [
+        run
+        for run in runs
+        if run.turn_id in stopped_turns or (run.task_id, run.requirement_version, run.attempt) in stopped_attempts
+    ]
+
+
+async def _stopped_turns(tx: Transaction, turns: Collection[str | None]) -> set[str]:
+    query = select(TurnRow.turn_id).where(TurnRow.turn_id.in_(turns), TurnRow.stop_requested_at.is_not(None))
+    return set(await tx.session.scalars(query))
+
+
+async def _stopped_attempts(tx: Transaction, tasks: Collection[str | None]) -> set[tuple[str, int, int]]:
     query = (
         select(AttemptRow.task_id, AttemptRow.requirement_version, AttemptRow.attempt)
         .join(TaskRow, TaskRow.task_id == AttemptRow.task_id)
@@ -29,9 +39,4 @@ async def stopped_among(tx: Transaction, runs: Sequence[RunRef]) -> list[RunRef]
             (TaskRow.state == TaskState.STOPPING.value) | (AttemptRow.state != AttemptState.RUNNING.value),
         )
     )
-    stopped_attempts = {tuple(row) for row in await tx.session.execute(query)}
-    return [
-        run
-        for run in runs
-        if run.turn_id in stopped_turns or (run.task_id, run.requirement_version, run.attempt) in stopped_attempts
-    ]
+    return {(task, version, number) for task, version, number in await tx.session.execute(query)}

@@ -1,6 +1,6 @@
 """The conversation's queue (C1): one turn at a time, in order of acceptance, inputs and deliveries alike."""
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from domain.refusal import accepted, refuse
 from domain.run import RunKind, RunRef
@@ -9,6 +9,18 @@ from store import changes, deliveries
 from store.database import Transaction
 from store.tables_conversation import TurnRow
 from store.turn_queue import queue_turn
+
+_FIRST = (
+    select(TurnRow)
+    .where(
+        TurnRow.user_space == bindparam("user_space"),
+        TurnRow.domain == bindparam("domain"),
+        TurnRow.state == bindparam("state"),
+    )
+    .order_by(TurnRow.position)
+    .limit(1)
+)
+"""Built once: a statement that is built anew costs as much as its execution."""
 
 
 async def queue_continuation(tx: Transaction, *, run_id: str, effect_id: str) -> TurnRow:
@@ -41,6 +53,16 @@ async def first_of_run(tx: Transaction, run_id: str) -> TurnRow:
     if turn is None:
         raise refuse("not_found", "No such turn.")
     return turn
+
+
+async def running_turn(tx: Transaction) -> TurnRow | None:
+    """The turn that runs, if any."""
+    return await _first(tx, TurnState.RUNNING)
+
+
+async def any_queued(tx: Transaction) -> bool:
+    """Whether a turn waits."""
+    return await _first(tx, TurnState.QUEUED) is not None
 
 
 async def next_turn(tx: Transaction) -> TurnRow | None:
@@ -101,14 +123,5 @@ def turn_run(turn: TurnRow) -> RunRef:
 
 
 async def _first(tx: Transaction, state: TurnState) -> TurnRow | None:
-    query = (
-        select(TurnRow)
-        .where(
-            TurnRow.user_space == tx.scope.user_space,
-            TurnRow.domain == tx.scope.domain,
-            TurnRow.state == state.value,
-        )
-        .order_by(TurnRow.position)
-        .limit(1)
-    )
-    return (await tx.session.scalars(query)).first()
+    asked = {"user_space": tx.scope.user_space, "domain": tx.scope.domain, "state": state.value}
+    return (await tx.session.scalars(_FIRST, asked)).first()

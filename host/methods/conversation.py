@@ -47,7 +47,7 @@ async def send(services: Services, call: Call[params.Send]) -> Result:
 async def receipt(services: Services, call: Call[params.ReceiptQuery]) -> Result:
     """What became of a request (I1); `not_found` says that it was never accepted."""
     request_id = accepted(check_named_request_id(call.params.request_id))
-    async with services.reading() as tx:
+    async with services.reading_briefly() as tx:
         found = await receipts.find(tx, request_id)
         if found is None:
             raise refuse("not_found", "No request with this id was accepted here.")
@@ -57,7 +57,7 @@ async def receipt(services: Services, call: Call[params.ReceiptQuery]) -> Result
 async def history(services: Services, call: Call[params.History]) -> Result:
     """A page of the main conversation, oldest first (H13): metadata of attachments only (C10)."""
     wanted = call.params
-    async with services.reading() as tx:
+    async with services.reading_briefly() as tx:
         messages, has_more = await views.message_views(
             tx, wanted.session_id, wanted.before_seq, wanted.after_seq, wanted.limit
         )

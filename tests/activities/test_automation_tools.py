@@ -13,6 +13,7 @@ from contracts.run import RunPoint
 from domain.run import RunKind, RunRef
 from store import automation_proposals, automations, turns
 from store.automations import Write
+from store.run_steps import steps_of_run
 from store.tables_automations import AutomationProposalRow, AutomationRow
 from store.tables_conversation import TurnRow
 from store.tables_work import CallRow
@@ -132,10 +133,10 @@ async def test_the_model_is_told_when_the_message_came(plane: Plane) -> None:
     """U9, C6: by the wall clock of the person's zone, before the message, the same at each step, and recorded."""
     run = await plane.turn("tomorrow at 9, summarise notes.txt into today.md")
     async with plane.database.read(plane.scope) as tx:
-        first = (await model_call(tx, run, 1, 24_000)).context
+        first = (await model_call(tx, run, [], 24_000)).context
     await plane.step(run, "", ("list_automations", {}))
     async with plane.database.read(plane.scope) as tx:
-        second = (await model_call(tx, run, 2, 24_000)).context
+        second = (await model_call(tx, run, await steps_of_run(tx, run), 24_000)).context
     note, said = first.items[-2:]
     assert isinstance(note, HostNote)
     assert isinstance(said, UserText)

@@ -9,7 +9,7 @@ from tests.control_plane import Plane
 
 async def system_of(plane: Plane, run: RunRef) -> str:
     async with plane.database.read(plane.scope) as tx:
-        return (await model_call(tx, run, 1, 24_000)).context.system
+        return (await model_call(tx, run, [], 24_000)).context.system
 
 
 async def test_an_executor_is_told_what_its_agent_is(plane: Plane) -> None:

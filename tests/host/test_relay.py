@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -300,3 +301,20 @@ async def test_a_cancelled_relay_ends_even_if_it_is_woken_meanwhile(
     running.cancel()
     done, _pending = await asyncio.wait([running], timeout=5)
     assert done == {running}
+
+
+async def test_a_commit_that_is_told_at_once_is_not_told_again(plane: Plane, eventually: Eventually) -> None:
+    """H13, C2: the poller wakes followers for commits that nobody told of, and for no other."""
+    pulse, watch = Pulse(), CommitWatch(plane.database)
+    follower = pulse.follow()
+    polling = asyncio.create_task(pulse.run(watch))
+    await asyncio.sleep(0)
+    await plane.send("told")
+    pulse.ring()
+    assert not watch.changed()
+    follower.clear()
+    await plane.send("untold")
+    await eventually(follower.is_set, "the poller sees the commit")
+    polling.cancel()
+    with suppress(asyncio.CancelledError):
+        await polling

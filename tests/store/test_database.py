@@ -10,7 +10,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, event, func, select, text
 
 from store import changes, outbox, spaces, workers
 from store.columns import UtcTime
@@ -66,6 +66,27 @@ async def test_two_processes_prepare_an_empty_database(database_url: str, reposi
         await spaces.open_space(tx, "test")
         assert len((await tx.session.execute(text("SELECT version_num FROM alembic_version"))).all()) == 1
     await database.close()
+
+
+async def test_a_row_is_read_once_in_a_transaction(plane: Plane) -> None:
+    """I1: what a unit of work has read or written is the same row for all of it, also after a part was taken back."""
+    key = (plane.scope.user_space, plane.scope.domain)
+    asked: list[str] = []
+    event.listen(plane.database.engine.sync_engine, "before_cursor_execute", lambda *call: asked.append(call[2]))
+    async with plane.database.write(plane.scope) as tx:
+        before = (await spaces.space_of(tx)).next_position
+        begun = len(asked)
+        assert (await spaces.space_of(tx)).next_position == before
+        assert await spaces.next_position(tx) == before
+        assert len(asked) == begun
+        part = await tx.session.begin_nested()
+        await spaces.next_position(tx)
+        await tx.session.flush()
+        await part.rollback()
+        row = await tx.session.get(SpaceRow, key)
+        assert row is not None
+        assert row.next_position == before + 1
+    assert (await plane.only(SpaceRow)).next_position == before + 1
 
 
 async def test_sqlite_is_opened_as_the_architecture_says(tmp_path: Path) -> None:

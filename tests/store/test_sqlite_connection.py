@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from store.database import Database, Scope, Transaction
 from store.schema import prepare
-from store.sqlite_connection import WriteInlineConnection, connect
+from store.sqlite_connection import InlineConnection, connect
 
 SCOPE = Scope("local", "personal")
 OUTBOX = (
@@ -34,7 +34,7 @@ async def running_thread(tx: Transaction) -> int:
     """The thread that a statement of this transaction runs on, asked by the statement itself."""
     raw = await (await tx.session.connection()).get_raw_connection()
     driver = raw.driver_connection
-    assert isinstance(driver, WriteInlineConnection)
+    assert isinstance(driver, InlineConnection)
     await driver.create_function("running_thread", 0, threading.get_ident)
     return int(await tx.session.scalar(text("SELECT running_thread()")))
 
@@ -50,6 +50,37 @@ async def test_only_a_write_transactions_statements_run_on_the_event_loop(databa
         assert await running_thread(tx) == threading.get_ident()
     async with database.read(SCOPE) as tx:
         assert await running_thread(tx) != threading.get_ident()
+
+
+async def test_a_brief_read_runs_on_the_event_loop_and_sees_one_state(database: Database) -> None:
+    """Its statements wait for nothing; what is committed meanwhile is not in it; rows are held while one writes."""
+    async with database.read_briefly(SCOPE) as tx:
+        assert await running_thread(tx) == threading.get_ident()
+        count = text("SELECT count(*) FROM outbox")
+        assert await tx.session.scalar(count) == 0
+        async with database.write(SCOPE) as other:
+            await other.session.execute(text(OUTBOX), [{"subject": "a"}, {"subject": "b"}])
+        assert await tx.session.scalar(count) == 0
+    async with database.write(SCOPE) as tx:
+        for subject in await tx.session.scalars(text("SELECT subject_id FROM outbox")):
+            await tx.session.execute(text(OUTBOX), {"subject": f"{subject}{subject}"})
+    assert await subjects(database) == ["a", "b", "aa", "bb"]
+
+
+async def test_a_brief_read_needs_no_lock(database: Database, tmp_path: Path) -> None:
+    """A writer in another process keeps nobody from reading, and a read that fails leaves nothing open."""
+    other = sqlite3.connect(tmp_path / "steward.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(OperationalError):
+        async with database.read_briefly(SCOPE) as tx:
+            await tx.session.execute(text("SELECT nothing FROM nowhere"))
+    async with database.read_briefly(SCOPE) as tx:
+        assert await tx.session.scalar(text("SELECT count(*) FROM outbox")) == 0
+    other.execute("COMMIT")
+    other.close()
+    async with database.write(SCOPE) as tx:
+        await tx.session.execute(text(OUTBOX), {"subject": "later"})
+    assert await subjects(database) == ["later"]
 
 
 async def test_waiting_for_the_write_lock_leaves_the_loop_free(database: Database, tmp_path: Path) -> None:
