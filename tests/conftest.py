@@ -28,7 +28,8 @@ hypothesis.settings.register_profile(
     "steward", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )  # fmt: skip
 hypothesis.settings.load_profile("steward")
-POLL_S = 0.02
+POLL_S = 0.05
+"""Slow enough not to be the load of what is waited for."""
 
 
 class Eventually:

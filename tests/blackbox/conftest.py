@@ -61,8 +61,8 @@ def start_steward(new_steward: Callable[..., Instance]) -> StartSteward:
     return start
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 async def shared(start_steward: StartSteward) -> AsyncIterator[Instance]:
-    """A Steward for a file's tests that kill nothing and end their own work: an idle one costs the tests after it."""
+    """A Steward for the tests that kill nothing and end their own work; idle, it costs the tests after it nothing."""
     async with start_steward("shared") as steward:
         yield steward

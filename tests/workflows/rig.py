@@ -51,6 +51,9 @@ from tests.prepared_file import put_prepared_file
 from tests.wide_grants import granted_at_once
 from tests.workflows.skipped_time import SkippedTime
 
+POLL_S = 0.1
+"""Slow enough not to be the load of what is waited for."""
+
 
 @dataclass
 class Rig:
@@ -85,12 +88,12 @@ class Rig:
     async def card(self, **wanted: object) -> dict[str, Any]:
         """Wait for a card with these fields; pending unless another state is named."""
         state = str(wanted.pop("state", "pending"))
-        for _ in range(1200):
+        for _ in range(600):
             async with self.parts.database.read(self.scope) as tx:
                 for card in (await effect_views.approval_page(tx, state, 100, None))["items"]:
                     if all(card.get(key) == value for key, value in wanted.items()):
                         return dict(card)
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(POLL_S)
         raise AssertionError(f"no {state} card with {wanted}")
 
     async def decide(self, card: dict[str, Any], decision: Literal["allow_once", "deny"]) -> None:
@@ -117,20 +120,20 @@ class Rig:
 
     async def until_task(self, task_id: str, state: str) -> dict[str, Any]:
         """Wait for a task's state."""
-        for _ in range(1200):
+        for _ in range(600):
             for task in await self.tasks():
                 if task["task_id"] == task_id and task["state"] == state:
                     return task
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(POLL_S)
         raise AssertionError(f"{task_id} is not {state}: {await self.tasks()}")
 
     async def until_message(self, **wanted: object) -> dict[str, Any]:
         """Wait for a message with these fields."""
-        for _ in range(1200):
+        for _ in range(600):
             for message in await self.messages():
                 if all(message.get(key) == value for key, value in wanted.items()):
                     return message
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(POLL_S)
         raise AssertionError(f"no message with {wanted}; there are {await self.messages()}")
 
 
