@@ -1,16 +1,21 @@
-"""Looks for automations whose time has passed without a firing (U1, U4): an outage, or a schedule that has run dry.
+"""Looks for automations whose time has passed without a firing (U1, U4): an outage, or a schedule that has run dry;
+and, once at the start, for schedules that no automation stands behind any more.
 
 One broken row never holds up the others (U8): each is looked at by itself, and complained about once.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Final
 
 import structlog
 from sqlalchemy.exc import InterfaceError, OperationalError
+from temporalio.client import Client
+from temporalio.service import RPCError
 
 from domain.refusal import Refused
+from host.temporal_link import TemporalLink
 from store import automation_recovery
 from store.automation_runs import FiringRules
 from store.database import Database, Scope
@@ -18,6 +23,8 @@ from store.tables_automations import AutomationRow
 
 EVERY_S: Final = 5.0
 """A look is one query and a few microseconds for each active automation, of which there are 200 at most."""
+ORPHANS_AGAIN_S: Final = 30.0
+"""A namespace that is new has no search attributes yet, and one that was away may be away again."""
 log = structlog.get_logger()
 
 
@@ -71,3 +78,18 @@ class AutomationCare:
             self._broken.add(automation_id)
             code = error.refusal.code if isinstance(error, Refused) else None
             log.warning("automation_broken", automation=automation_id, error=type(error).__name__, code=code)
+
+
+async def remove_orphaned_schedules(
+    temporal: TemporalLink, remove: Callable[[Client], Awaitable[int]], again_s: float = ORPHANS_AGAIN_S
+) -> None:
+    """Have the schedules taken away that nothing stands behind, once: tried until Temporal and the database answer."""
+    client = await temporal.client()
+    while True:
+        try:
+            await remove(client)
+        except (RPCError, RuntimeError, OperationalError, InterfaceError, Refused) as error:
+            log.info("orphaned_schedules_not_looked_for", error=type(error).__name__)
+        else:
+            return
+        await asyncio.sleep(again_s)

@@ -22,7 +22,7 @@ from typing_extensions import override
 from domain.refusal import Refused, refuse
 from host.app import create_app
 from host.attention_observers import AttentionObservers
-from host.automation_care import AutomationCare
+from host.automation_care import AutomationCare, remove_orphaned_schedules
 from host.broadcaster import Broadcaster
 from host.composition import compose
 from host.housekeeping import keep_house
@@ -35,7 +35,15 @@ from host.relay import Relay
 from host.services import Services
 from host.temporal_link import TemporalLink
 from runtime import authorization
-from runtime.assembly import Parts, firing_rules, host_worker, open_parts, schedule_syncer, turn_beginner
+from runtime.assembly import (
+    Parts,
+    firing_rules,
+    host_worker,
+    open_parts,
+    orphan_remover,
+    schedule_syncer,
+    turn_beginner,
+)
 from runtime.folders import prepare_folders
 from runtime.instance_lock import exclusive_lock
 from runtime.isolation import UserHostIsolationVerifier, check_isolation
@@ -165,6 +173,7 @@ async def background(host: RunningHost) -> AsyncIterator[None]:
         relay.run(),
         keep_house(database, scope, services.managed_files),
         AutomationCare(database, scope, firing_rules(services.settings)).run(),
+        remove_orphaned_schedules(services.temporal, orphan_remover(host.parts)),
         _serve_temporal(host),
     ]
     tasks = [asyncio.create_task(part) for part in work]

@@ -42,6 +42,7 @@ from domain.run import Bounds
 from runtime import authorization
 from runtime.commands import Commands, open_commands
 from runtime.notification_secrets import notification_secrets
+from runtime.orphaned_schedules import remove_orphaned
 from runtime.private_failures import PrivateFailures
 from runtime.product_version import product_version
 from runtime.settings import Settings
@@ -188,6 +189,16 @@ def schedule_syncer(parts: Parts) -> Callable[[Client, str], Awaitable[None]]:
         await AutomationSchedules(parts.database, client, firing_rules(parts.settings)).sync(scope, automation_id)
 
     return sync
+
+
+def orphan_remover(parts: Parts) -> Callable[[Client], Awaitable[int]]:
+    """What the host calls once Temporal is there: schedules that no automation stands behind go (U1)."""
+    scope = Scope(parts.settings.user_space, parts.settings.product_domain)
+
+    async def remove(client: Client) -> int:
+        return await remove_orphaned(client, parts.database, scope, firing_rules(parts.settings))
+
+    return remove
 
 
 def _automations(client: Client, parts: Parts) -> AutomationWork:

@@ -25,7 +25,8 @@ MOST_AHEAD: Final = 120
 LAST_YEAR: Final = 2100
 """A Temporal schedule takes no later year (tried); such a time is brought by the host's own look at the rows."""
 
-_SCHEDULED: Final = (AutomationState.ACTIVE.value, AutomationState.PAUSED.value)
+SCHEDULED: Final = (AutomationState.ACTIVE.value, AutomationState.PAUSED.value)
+"""Which have a schedule; a paused one keeps its own, since resuming is not the moment to find out that it was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ async def plan_of(tx: Transaction, automation_id: str) -> Plan:
         Refused: `not_found`; `invalid_params` for a stored schedule that this version cannot read (U8).
     """
     row = await automation_row(tx, automation_id, deleted=True)
-    if row.state not in _SCHEDULED:
+    if row.state not in SCHEDULED:
         return Plan(row, None, paused=False)
     return Plan(row, instants_ahead(row, tx.now), paused=row.state != AutomationState.ACTIVE.value)
 

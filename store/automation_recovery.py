@@ -3,7 +3,7 @@
 Temporal knows only the next instants of each automation; whatever it never heard of is found here, in the rows.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -23,14 +23,11 @@ its last look and an update, and one that is not there brings nothing. Both deci
 
 
 async def tell_again(tx: Transaction) -> None:
-    """Post what every active automation's schedule and every firing that has not ended need; what waits already stays.
-
-    A paused one's schedule is told as well: it might have been lost, and resuming is not the moment to find out.
-    """
+    """Post what every automation's schedule and every firing that has not ended need; what waits already stays."""
     scheduled = select(AutomationRow.automation_id).where(
         AutomationRow.user_space == tx.scope.user_space,
         AutomationRow.domain == tx.scope.domain,
-        AutomationRow.state.in_([AutomationState.ACTIVE.value, AutomationState.PAUSED.value]),
+        AutomationRow.state.in_(automation_plans.SCHEDULED),
     )
     await _post_missing(tx, outbox.AUTOMATION_SYNC, (await tx.session.scalars(scheduled)).all())
     open_runs = (
@@ -44,6 +41,16 @@ async def tell_again(tx: Transaction) -> None:
         )
     )
     await _post_missing(tx, outbox.AUTOMATION_FOLLOW, (await tx.session.scalars(open_runs)).all())
+
+
+async def states_of(tx: Transaction, automation_ids: Collection[str]) -> dict[str, str]:
+    """How these automations stand, by their ids; what has no row in this scope is not among them."""
+    query = select(AutomationRow.automation_id, AutomationRow.state).where(
+        AutomationRow.user_space == tx.scope.user_space,
+        AutomationRow.domain == tx.scope.domain,
+        AutomationRow.automation_id.in_(automation_ids),
+    )
+    return {automation_id: state for automation_id, state in (await tx.session.execute(query)).all()}
 
 
 async def active_automations(tx: Transaction) -> list[AutomationRow]:

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from host.cli.checks_machine import check_clock_zone, check_disk, check_folders, check_ports
+from host.cli.checks_schedules import check_schedules
 from host.cli.checks_services import check_host, check_temporal
 from host.cli.checks_store import check_database
 from host.cli.finding import Finding
@@ -28,6 +29,7 @@ async def examine(settings: Settings) -> list[Finding]:
         ("ports", check_ports),
         ("Temporal", check_temporal),
         ("database", check_database),
+        ("schedules", check_schedules),
         ("host", check_host),
         ("model", check_model),
         ("engines", check_engines),
