@@ -13,11 +13,13 @@ from host.cli import (
     audit,
     auth,
     automation_writes,
+    channels,
     conversation,
     doctor,
     effects,
     grants,
     processes,
+    profiles,
     questions,
     rules,
     settings,
@@ -69,6 +71,8 @@ app.add_typer(automation_writes.app, name="automations")
 app.add_typer(effects.app, name="effects")
 app.add_typer(rules.app, name="rules")
 app.add_typer(settings.app, name="settings")
+app.add_typer(channels.app, name="channels")
+app.add_typer(profiles.app, name="profiles")
 app.add_typer(audit.app, name="audit")
 app.add_typer(state_commands.app, name="state")
 app.add_typer(auth.app, name="auth")
