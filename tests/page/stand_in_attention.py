@@ -21,7 +21,7 @@ class AttentionRows(AutomationRows):
             "channels": [],
             "push": {"application_server_key": PUSH_KEY},
         }
-        self.profiles: list[Json] = [{"agent_id": "twin", "name": "Twin", "enabled": True}]
+        self.profiles: list[Json] = [{"agent_id": "twin", "name": "Twin", "enabled": True, "revision": 0}]
         self.subscriptions: dict[str, Json] = {}
         self.seen: list[int] = []
         self.channel_urls: list[str] = []
@@ -48,6 +48,24 @@ class AttentionRows(AutomationRows):
 
     def _do_agents_profiles_list(self, _params: Json, _: Json) -> Json:
         return {"items": self.profiles, "next_cursor": None}
+
+    def _do_agents_profiles_create(self, params: Json, _: Json) -> Json:
+        made = {"agent_id": f"agent_{len(self.profiles)}", "enabled": True, "revision": 1, **params}
+        self.profiles.append(made)
+        return {"receipt": {"state": "done"}, **made}
+
+    def _do_agents_profiles_update(self, params: Json, _: Json) -> Json:
+        return self._changed_profile(params, enabled=params["enabled"])
+
+    def _do_agents_profiles_disable(self, params: Json, _: Json) -> Json:
+        return self._changed_profile(params, enabled=False)
+
+    def _changed_profile(self, params: Json, **changes: Any) -> Json:
+        row = next(one for one in self.profiles if one["agent_id"] == params["agent_id"])
+        if row["revision"] != params["expected_revision"]:
+            raise Refusal("revision_conflict", revision=row["revision"])
+        row.update(changes, revision=row["revision"] + 1)
+        return {"receipt": {"state": "done"}, **row}
 
     def _do_agents_seen(self, params: Json, _: Json) -> Json:
         self.seen.append(params["up_to_seq"])

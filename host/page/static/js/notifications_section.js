@@ -1,6 +1,7 @@
 // The section of the settings about notifications (N2, N3, N8, N9): the person's choices, said again in one sentence as
 // they would hold, this browser's own state, and channels elsewhere.
 
+import { agentsPanel } from "./agents_panel.js";
 import { choice } from "./choice.js";
 import { el } from "./dom.js";
 import { inputOf, labelled, selectOf } from "./form_fields.js";
@@ -30,6 +31,7 @@ export function notificationsSection({ connection, person, profiles, push }) {
     return [
       !isLocalPage && el("p", { class: "quiet" }, t("notify.local")),
       generalPanel(parts),
+      agentsPanel(parts),
       quietPanel(parts),
       browserPanel(parts),
       channelsPanel(parts),

@@ -31,6 +31,18 @@ export const ATTENTION_STRINGS = {
   "notify.words.end": [".", "。"],
   "notify.words.without": ["Nothing of {names}.", "不通知 {names} 的消息。"],
 
+  "agents.title": ["Agents", "助手"],
+  "agents.note": ["Tasks and automations can be done by an agent with instructions of its own. A disabled one is given no more tasks, and none of its late news is told.", "任务和自动任务可以交给有自己指令的助手。停用后不再分配任务，之后的消息也不再通知。"],
+  "agents.add": ["Add an agent", "添加助手"],
+  "agents.name": ["Name", "名称"],
+  "agents.instructions": ["What it is told with each task", "每个任务都会附上的指令"],
+  "agents.save": ["Add", "添加"],
+  "agents.added": ["The agent is added", "已添加助手"],
+  "agents.disable": ["Disable", "停用"],
+  "agents.enable": ["Enable", "启用"],
+  "agents.disabled": ["Disabled", "已停用"],
+  "agents.enabled": ["The agent is enabled", "已启用助手"],
+
   "notify.browser": ["This browser", "此浏览器"],
   "notify.page": ["While this page is open", "页面打开时"],
   "notify.page.unsupported": ["This browser cannot show notifications.", "此浏览器不支持通知。"],
