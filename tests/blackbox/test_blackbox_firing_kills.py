@@ -23,7 +23,7 @@ from tests.blackbox.rpc_client import Json
 from tests.blackbox.scripts import tool
 from tests.blackbox.work import LOOK_S, TERMINAL, look
 
-LEAD_S = 8
+LEAD_S = 10
 """Until the firing: the time in which the schedule is made and left with one instant."""
 PERIOD = timedelta(hours=1)
 AHEAD = 20
