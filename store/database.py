@@ -139,9 +139,10 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:  # noqa: ANN401 - th
 
 
 def _begin_sqlite(connection: Any) -> None:  # noqa: ANN401 - SQLAlchemy's event argument
-    options = connection.get_execution_options()
+    options, driver = connection.get_execution_options(), connection.connection.driver_connection
     if options.get("steward_brief", False):
-        connection.connection.driver_connection.begin_brief_read()
-    else:
-        writing = options.get("steward_write", False)
-        connection.exec_driver_sql(sqlite_connection.BEGIN_WRITE if writing else "BEGIN")
+        driver.begin_brief_read()
+    elif not options.get("steward_write", False):
+        connection.exec_driver_sql("BEGIN")
+    elif not driver.begin_write_at_once():
+        connection.exec_driver_sql(sqlite_connection.BEGIN_WRITE)

@@ -1,10 +1,11 @@
 """A connection to SQLite that runs statements which wait for nothing where they are asked for.
 
 aiosqlite hands every call to a thread of its own: four times for each statement, and each time the event loop and the
-thread have to pass the interpreter's lock to each other. What may wait is the write lock at BEGIN IMMEDIATE and the
-disk at COMMIT; those keep their thread. Between them a write transaction has the write lock and nothing to wait for,
-so its statements run at once: the same order, less processor time and no queueing behind a busy loop. A brief read is
-inline as a whole: with WAL no reader waits for a writer. Other reads stay on the thread, since they may be long.
+thread have to pass the interpreter's lock to each other. What may wait is the write lock at BEGIN IMMEDIATE, where it
+is not free, and the disk at COMMIT, where something was written; those keep their thread. Between them a write
+transaction has the write lock and nothing to wait for, so its statements run at once: the same order, less processor
+time and no queueing behind a busy loop. A brief read is inline as a whole: with WAL no reader waits for a writer. Other
+reads stay on the thread, since they may be long.
 
 The rule that keeps the order: nothing runs inline while anything is queued, because inline begins only after BEGIN has
 returned and ends before COMMIT is queued, also when the caller is cancelled.
@@ -12,11 +13,12 @@ returned and ends before COMMIT is queued, also when the caller is cancelled.
 
 import sqlite3
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Final
 
 import aiosqlite
 from sqlalchemy.dialects.sqlite.aiosqlite import AsyncAdapt_aiosqlite_connection, AsyncAdapt_aiosqlite_dbapi
+from sqlalchemy.util.concurrency import await_
 from typing_extensions import override
 
 BEGIN_WRITE: Final = "BEGIN IMMEDIATE"
@@ -28,17 +30,38 @@ class InlineConnection(aiosqlite.Connection):
 
     inline = False
     _brief = False
+    _changes_before = -1
+    patience_ms = 0
+    """How long BEGIN IMMEDIATE may wait for the write lock, on the thread."""
 
     @override
     async def _execute(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run `fn` now inside of a write transaction, else as aiosqlite does."""
         inline, ends = self.inline, fn in (self._conn.commit, self._conn.rollback, self._conn.close)
         self.inline = inline and not ends
-        if inline and fn not in (self._conn.commit, self._conn.close):
+        at_once = fn not in (self._conn.commit, self._conn.close) or self._wrote_nothing(fn)
+        if inline and at_once:
             return fn(*args, **kwargs)
         result = await super()._execute(fn, *args, **kwargs)  # type: ignore[no-untyped-call]
         self.inline = bool(args) and args[0] == BEGIN_WRITE
+        if self.inline:
+            self._changes_before = self._conn.total_changes
         return result
+
+    def _wrote_nothing(self, fn: Callable[..., Any]) -> bool:
+        return fn == self._conn.commit and self._conn.total_changes == self._changes_before
+
+    def begin_write_at_once(self) -> bool:
+        """Begin a write transaction if nobody has the write lock; False, and nothing begun, when somebody has."""
+        self._conn.execute("PRAGMA busy_timeout=0")
+        try:
+            self._conn.execute(BEGIN_WRITE)
+        except sqlite3.OperationalError:
+            return False
+        finally:
+            self._conn.execute(f"PRAGMA busy_timeout={self.patience_ms}")
+        self.inline, self._changes_before = True, self._conn.total_changes
+        return True
 
     def begin_brief_read(self) -> None:
         """Begin a read that is inline up to its end; the file is not touched before the first statement."""
@@ -94,6 +117,14 @@ class InlineCursor(sqlite3.Cursor):
         """Nothing is open: the rows are held."""
 
 
+class _Ready:
+    """Something to await that is there already."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return
+        yield
+
+
 class _AdaptedConnection(AsyncAdapt_aiosqlite_connection):
     """SQLAlchemy's view of the connection; inside of an inline transaction it costs no coroutine."""
 
@@ -103,7 +134,11 @@ class _AdaptedConnection(AsyncAdapt_aiosqlite_connection):
     @override
     def cursor(self, server_side: bool = False) -> Any:
         """A cursor that fits the moment."""
-        return self._connection.inline_cursor() if self._connection.inline else super().cursor(server_side)
+        if not self._connection.inline:
+            return super().cursor(server_side)
+        # SQLAlchemy takes a statement for which nothing is awaited for a mistake in the choice of the driver.
+        await_(_Ready())
+        return self._connection.inline_cursor()
 
     @override
     def commit(self) -> None:
@@ -138,4 +173,5 @@ def connect(database: str, **options: Any) -> InlineConnection:  # noqa: ANN401 
     connection = InlineConnection(lambda: sqlite3.connect(database, **options), _ROWS_AT_ONCE)
     # A thread that waits for the write lock must not keep a process alive that wants to end.
     connection._thread.daemon = True
+    connection.patience_ms = int(options.get("timeout", 0) * 1000)
     return connection

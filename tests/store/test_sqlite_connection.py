@@ -52,6 +52,19 @@ async def test_only_a_write_transactions_statements_run_on_the_event_loop(databa
         assert await running_thread(tx) != threading.get_ident()
 
 
+async def test_a_connection_of_the_engine_runs_inline_too(database: Database) -> None:
+    """The schema and shared commits work on plain connections; what wrote nothing gives the lock back as well."""
+    for subject in ("plain", None):
+        async with database.engine.connect() as plain:
+            writing = await plain.execution_options(steward_write=True)
+            _transaction = await writing.begin()
+            assert (await writing.execute(text("SELECT 1"))).scalar_one() == 1
+            if subject is not None:
+                await writing.execute(text(OUTBOX), {"subject": subject})
+            await writing.commit()
+        assert await subjects(database) == ["plain"]
+
+
 async def test_a_brief_read_runs_on_the_event_loop_and_sees_one_state(database: Database) -> None:
     """Its statements wait for nothing; what is committed meanwhile is not in it; rows are held while one writes."""
     async with database.read_briefly(SCOPE) as tx:
