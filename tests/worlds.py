@@ -1,17 +1,19 @@
 """Databases that worlds use one after the other, each empty when a world opens.
 
-A schema, connections and compiled statements cost more than most tests of an effect; here they are made once. The hard
-thing is a test that fails with a transaction open: its database is given up, and the next world gets another one.
+A schema and compiled statements cost more than most tests of an effect; here they are made once. The hard thing is a
+transaction that a failed test leaves open: the database cannot be emptied then, and the next world gets another one.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from sqlalchemy import Connection
+
 from store.database import Database, new_id
 from store.schema import prepare
 from store.tables import Table
-from tests.effect_world import Clock, World, open_world
+from tests.effect_world import World, open_world
 
 
 class Worlds:
@@ -28,15 +30,15 @@ class Worlds:
         if self._database is None:
             self._database = Database(await self._new_url())
             await prepare(self._database)
-        database = self._database
-        database.clock, database.ids = Clock(), new_id
+        database, self._database = self._database, None
+        database.ids = new_id
         try:
             yield await open_world(database, home)
         finally:
-            if database.engine.pool.checkedout():  # type: ignore[attr-defined]  # every pool of the product counts them
-                self._database = None
-            else:
-                await _empty(database)
+            # Everything of this world rests then; the engine remains, with the statements that it has compiled.
+            await database.close()
+        await _empty(database)
+        self._database = database
 
     async def close(self) -> None:
         """Close the connections of the newest database."""
@@ -45,17 +47,24 @@ class Worlds:
 
 
 async def _empty(database: Database) -> None:
+    async with database.engine.connect() as connection:
+        writing = await connection.execution_options(steward_write=True) if database.sqlite else connection
+        await writing.run_sync(_delete_everything)
+        await writing.commit()
+
+
+def _delete_everything(connection: Connection) -> None:
     """Delete all rows and begin all counters again; only the schema's revision stays."""
     deletions = [f'DELETE FROM "{table.name}"' for table in reversed(Table.metadata.sorted_tables)]
-    async with database.engine.connect() as connection:
-        if database.sqlite:
-            writing = await connection.execution_options(steward_write=True)
-            statements = ["PRAGMA defer_foreign_keys=ON", *deletions, "DELETE FROM sqlite_sequence"]
-        else:
-            writing = connection
-            restarts = "PERFORM setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)"
-            body = "; ".join([*deletions, f"{restarts} FROM pg_sequences"])
-            statements = ["SET LOCAL session_replication_role = replica", f"DO $$ BEGIN {body}; END $$"]
-        for statement in statements:
-            await writing.exec_driver_sql(statement)
-        await writing.commit()
+    if connection.dialect.name == "sqlite":
+        statements = ["PRAGMA defer_foreign_keys=ON", *deletions, "DELETE FROM sqlite_sequence"]
+    else:
+        restarts = "PERFORM setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)"
+        body = "; ".join([*deletions, f"{restarts} FROM pg_sequences"])
+        statements = [
+            "SET LOCAL lock_timeout = '15s'",
+            "SET LOCAL session_replication_role = replica",
+            f"DO $$ BEGIN {body}; END $$",
+        ]
+    for statement in statements:
+        connection.exec_driver_sql(statement)
