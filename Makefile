@@ -36,8 +36,9 @@ lint: setup  ## ruff, mypy and the import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Three on the two cores of a small machine: tests that kill processes wait for most of their time.
 test: lint  ## set up what is missing and check everything
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 20
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 20
 
 bench:  ## measure against bare Temporal and SQLite, with the figures as Markdown
 	@$(SET_UP) test >&2
