@@ -1,4 +1,4 @@
-"""Agents beside twin in the settings, in a real browser (N2, N12, O6): made, disabled, taken back, with a switch each."""
+"""Agents beside twin in the settings, in a real browser (N2, N12, O6): made, disabled, taken back, and their switch."""
 
 import pytest
 from playwright.async_api import expect
