@@ -1,4 +1,7 @@
-"""One of several processes that bring the same empty database to the current schema: argv is its address."""
+"""One of several processes that bring the same empty database to the current schema: argv is its address.
+
+Each line that arrives is one go; each is answered by a line. The first loads Alembic, so the later ones meet closer.
+"""
 
 import asyncio
 import sys
@@ -7,14 +10,20 @@ from store.database import Database
 from store.schema import prepare
 
 
-async def main(url: str) -> None:
-    """Prepare the database as soon as a line arrives."""
-    sys.stdout.write("ready\n")
+def say(word: str) -> None:
+    """Answer at once."""
+    sys.stdout.write(f"{word}\n")
     sys.stdout.flush()
-    await asyncio.to_thread(sys.stdin.readline)
-    database = Database(url)
-    await prepare(database)
-    await database.close()
+
+
+async def main(url: str) -> None:
+    """Prepare the database whenever a line arrives."""
+    say("ready")
+    while await asyncio.to_thread(sys.stdin.readline):
+        database = Database(url)
+        await prepare(database)
+        await database.close()
+        say("prepared")
 
 
 if __name__ == "__main__":

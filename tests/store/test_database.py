@@ -2,7 +2,8 @@
 
 import asyncio
 import sys
-from asyncio.subprocess import PIPE
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -24,14 +25,9 @@ from tests.control_plane import Plane
 
 async def test_migrations_lead_to_the_models(prepared_url: str) -> None:
     """O12: an empty database, upgraded, is what the code's tables say: no difference in tables, columns, indexes."""
-
-    def differences(connection: Connection) -> list[object]:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        return list(compare_metadata(context, Table.metadata))
-
     database = Database(prepared_url)
     async with database.engine.connect() as connection:
-        assert await connection.run_sync(differences) == []
+        assert await connection.run_sync(_differences) == []
     await database.close()
 
 
@@ -46,26 +42,83 @@ async def test_the_schema_is_current_when_it_is_prepared(prepared_url: str) -> N
     assert newest_revision() == script.get_current_head() == stored
 
 
-async def test_two_processes_prepare_an_empty_database(database_url: str, repository: Path) -> None:
-    """O12: processes that start together wait for each other; the schema is made once."""
+PREPARERS, GOES = 4, 3
+
+
+async def test_processes_that_start_together_prepare_an_empty_database(database_url: str, repository: Path) -> None:
+    """O12: they wait for each other, time and again; the schema is made once, and what is in it is left alone."""
     processes = [
         await asyncio.create_subprocess_exec(
             sys.executable, "-m", "tests.store.schema_preparer", database_url,
             cwd=repository, stdin=PIPE, stdout=PIPE, stderr=PIPE,
         )
-        for _ in range(2)
+        for _ in range(PREPARERS)
     ]  # fmt: skip
+    try:
+        assert [await _line(process) for process in processes] == ["ready"] * PREPARERS
+        for _ in range(GOES):
+            await _emptied(database_url)
+            assert await _go(processes) == ["prepared"] * PREPARERS
+            assert await _opened(database_url) == 1
+        # Whoever comes when it is there leaves it as it is.
+        assert await _go(processes) == ["prepared"] * PREPARERS
+        assert await _opened(database_url) == 1
+        ends = await asyncio.gather(*(process.communicate(b"") for process in processes))
+        assert [process.returncode for process in processes] == [0] * PREPARERS, ends
+    finally:
+        for process in processes:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
+def _differences(connection: Connection) -> list[object]:
+    context = MigrationContext.configure(connection, opts={"compare_type": True})
+    return list(compare_metadata(context, Table.metadata))
+
+
+async def _go(processes: Sequence[Process]) -> list[str]:
+    """Let all of them begin at once; what each says."""
     for process in processes:
-        assert process.stdout is not None
-        assert await process.stdout.readline() == b"ready\n"
-    outputs = await asyncio.gather(*(process.communicate(b"go\n") for process in processes))
-    assert [process.returncode for process in processes] == [0, 0], outputs
-    database = Database(database_url)
-    await prepare(database)
-    async with database.write(Scope("local", "personal")) as tx:
-        await spaces.open_space(tx, "test")
-        assert len((await tx.session.execute(text("SELECT version_num FROM alembic_version"))).all()) == 1
+        assert process.stdin is not None
+        process.stdin.write(b"go\n")
+    return [await _line(process) for process in processes]
+
+
+async def _line(process: Process) -> str:
+    assert process.stdout is not None
+    line = (await process.stdout.readline()).decode().strip()
+    assert line, (await process.communicate(b""))[1].decode()
+    return line
+
+
+async def _emptied(url: str) -> None:
+    """Take everything out of the database."""
+    database = Database(url)
+    if database.sqlite:
+        file = Path(url.partition(":///")[2])
+        for left in file.parent.glob(f"{file.name}*"):
+            left.unlink()
+    else:
+        async with database.engine.begin() as connection:
+            await connection.execute(text("DROP SCHEMA public CASCADE"))
+            await connection.execute(text("CREATE SCHEMA public"))
     await database.close()
+
+
+async def _opened(url: str) -> int:
+    """Open the user space; the number of user spaces that there are. The schema is whole and has one version."""
+    database = Database(url)
+    try:
+        async with database.engine.connect() as connection:
+            assert await connection.run_sync(_differences) == []
+            versions = (await connection.execute(text("SELECT version_num FROM alembic_version"))).all()
+        assert [row[0] for row in versions] == [newest_revision()]
+        async with database.write(Scope("local", "personal")) as tx:
+            await spaces.open_space(tx, "test")
+            return await tx.session.scalar(select(func.count()).select_from(SpaceRow)) or 0
+    finally:
+        await database.close()
 
 
 async def test_a_row_is_read_once_in_a_transaction(plane: Plane) -> None:
