@@ -1,4 +1,7 @@
-"""SIGKILL at exact points of a firing (U4, U5): between its decision, the answer, the renewal, and its task's start.
+"""SIGKILL at exact points of a firing (U4, U5) and of a reschedule (U3).
+
+Of a firing: between its decision, the answer, the renewal, and its task's start. Of a reschedule: when its row is
+written, before and after its schedule follows.
 
 It is decided by the worker, whom the schedule calls, or by the host, which sees that the schedule brought nothing.
 The hard thing is the exactness: the points are milliseconds apart, so the processes themselves strike at an armed point
@@ -33,6 +36,7 @@ CASES = (
     ("before-renewal", "worker"), ("renewed", "worker"),
     ("caught-up", "host"), ("before-task-start", "host"), ("task-started", "host"),
 )  # fmt: skip
+RESCHEDULES = (("before-following", "host"), ("before-following", "temporal"), ("followed", "host"))
 
 
 class Mortal:
@@ -183,6 +187,50 @@ async def test_a_kill_within_a_firing_leaves_one_run_one_delivery_and_the_next_p
 
     await steward.until(is_over, "one workflow followed the firing to its end", every_s=LOOK_S)
     assert (await create(steward, name, at))["automation_id"] == automation_id, "I2"
+
+
+@pytest.mark.parametrize(("point", "victim"), RESCHEDULES, ids=[f"{point}-{victim}" for point, victim in RESCHEDULES])
+async def test_a_kill_within_a_reschedule_leaves_one_schedule_at_the_new_times(
+    mortal: Mortal, point: str, victim: str
+) -> None:
+    """U3, I1, I2: the same automation with one schedule, revised once, and nothing fired at the old times or twice."""
+    steward, name = mortal.steward, f"reschedule.{point}.{victim}"
+    old = next_whole_second(1800)
+    new = old + timedelta(seconds=600)
+    created = await create(steward, name, old)
+    automation_id = created["automation_id"]
+    client = await steward.temporal()
+    handle = client.get_schedule_handle(f"automation:{automation_id}")
+
+    async def has(first: datetime) -> bool:
+        return await instants_of(handle) == [first + number * PERIOD for number in range(AHEAD)]
+
+    await steward.until(lambda: has(old), "the automation has its schedule", every_s=LOOK_S)
+    wanted = {
+        "automation_id": automation_id,
+        "expected_revision": created["revision"],
+        "schedule": {"every": {"seconds": 3600, "offset_s": int(new.timestamp()) % 3600}},
+    }
+
+    async def reschedule() -> Json:
+        return await steward.ask(
+            lambda line: line.call("agents.automations.reschedule", wanted, request_id=f"move:{name}")
+        )
+
+    mortal.arm(point, victim)
+    await reschedule()
+    killed = await mortal.until_struck(point)
+    await steward.until(lambda: steward.pid(victim) not in (None, killed), f"another {victim} runs")
+    again = await reschedule()
+    await steward.until(lambda: has(new), "the schedule has the new times", every_s=LOOK_S)
+    shown = await detail(steward, automation_id)
+    assert [datetime.fromisoformat(each) for each in shown["next_times"]] == [new + k * PERIOD for k in range(5)]
+    for key in ("revision", "schedule_revision"):
+        assert shown[key] == again[key] == created[key] + 1
+    assert (shown["binding_revision"], shown["runs"]) == (created["binding_revision"], [])
+    found = [one.id async for one in await client.list_schedules() if automation_id in one.id]
+    assert found == [f"automation:{automation_id}"]
+    assert await firing_workflows(client, automation_id) == set()
 
 
 async def detail(steward: Instance, automation_id: str) -> Json:
