@@ -41,11 +41,11 @@ async def append(
         interrupted=interrupted,
     )
     tx.session.add(message)
+    if session.kind == "main":
+        changes.notify(tx, "conversation", last_seq=message.seq)
     await tx.session.flush()
     tx.session.add_all(
         MessageAttachmentRow(session_id=session_id, seq=message.seq, place=place, attachment_id=attachment_id)
         for place, attachment_id in enumerate(attachment_ids)
     )
-    if session.kind == "main":
-        changes.notify(tx, "conversation", last_seq=message.seq)
     return message
