@@ -4,6 +4,8 @@ A question and a request for a grant are announced by the message that brought t
 more once the question is closed or the request is settled.
 """
 
+from sqlalchemy import and_, bindparam, select
+
 from domain.approval import ApprovalState
 from domain.delivery import DeliveryKind
 from domain.notification import Locator
@@ -22,6 +24,13 @@ MESSAGE_GONE, CARD_GONE, FOREIGN = "message_gone", "card_gone", "foreign"
 CARD_SETTLED, QUESTION_CLOSED, REQUEST_SETTLED = "card_settled", "question_closed", "request_settled"
 APPROVAL = "approval"
 
+# Without the message's text, which may be long and is nobody's business here (N1); built once.
+_PLACE = (
+    select(SessionRow.user_space, SessionRow.domain, MessageRow.seq, MessageRow.delivery_id)
+    .outerjoin(MessageRow, and_(MessageRow.session_id == SessionRow.session_id, MessageRow.seq == bindparam("at_seq")))
+    .where(SessionRow.session_id == bindparam("in_session"))
+)
+
 
 def locator_of(group: AttentionGroupRow) -> Locator:
     """The newest place of a group."""
@@ -37,13 +46,12 @@ async def gone(tx: Transaction, locator: Locator) -> str | None:
         if card is None or not _own(tx, card):
             return CARD_GONE
         return None if card.state == ApprovalState.PENDING.value else CARD_SETTLED
-    session = await tx.session.get(SessionRow, locator.session_id)
-    if session is None or not _own(tx, session):
+    place = (await tx.session.execute(_PLACE, _place(locator))).first()
+    if place is None or (place.user_space, place.domain) != (tx.scope.user_space, tx.scope.domain):
         return FOREIGN
-    message = await tx.session.get(MessageRow, (locator.session_id, locator.seq))
-    if message is None:
+    if place.seq is None:
         return MESSAGE_GONE
-    delivery = await _delivery(tx, message)
+    delivery = await _delivery(tx, place.delivery_id)
     return None if delivery is None else await _settled(tx, delivery)
 
 
@@ -51,8 +59,8 @@ async def kind_of(tx: Transaction, locator: Locator) -> str:
     """What kind of news a locator names: `approval`, or the kind of the delivery that brought the message (N1)."""
     if locator.kind == "card":
         return APPROVAL
-    message = await tx.session.get(MessageRow, (locator.session_id, locator.seq))
-    delivery = None if message is None else await _delivery(tx, message)
+    place = (await tx.session.execute(_PLACE, _place(locator))).first()
+    delivery = None if place is None else await _delivery(tx, place.delivery_id)
     return DeliveryKind.RESULT.value if delivery is None else delivery.kind
 
 
@@ -66,8 +74,12 @@ async def agent_of(tx: Transaction, delivery: DeliveryRow) -> str | None:
     return None if owner is None or not _own(tx, owner) else owner.agent_id
 
 
-async def _delivery(tx: Transaction, message: MessageRow) -> DeliveryRow | None:
-    return None if message.delivery_id is None else await tx.session.get(DeliveryRow, message.delivery_id)
+def _place(locator: Locator) -> dict[str, str | int | None]:
+    return {"in_session": locator.session_id, "at_seq": locator.seq}
+
+
+async def _delivery(tx: Transaction, delivery_id: str | None) -> DeliveryRow | None:
+    return None if delivery_id is None else await tx.session.get(DeliveryRow, delivery_id)
 
 
 async def _settled(tx: Transaction, delivery: DeliveryRow) -> str | None:
