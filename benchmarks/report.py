@@ -5,7 +5,7 @@ import platform
 import sqlite3
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -51,11 +51,21 @@ def ms(seconds: float) -> str:
     return f"{1000 * seconds:.1f} ms"
 
 
+def s(seconds: float) -> str:
+    """A long duration for a table."""
+    return f"{seconds:.1f} s"
+
+
+def spread(of_rounds: Sequence[float], show: Callable[[float], str]) -> str:
+    """The median of what each round gave, with the least and the most of them; one round has no spread."""
+    if len(of_rounds) == 1:
+        return show(of_rounds[0])
+    return f"{show(median(of_rounds))} ({show(min(of_rounds))} to {show(max(of_rounds))})"
+
+
 def times(ratios: Sequence[float]) -> str:
     """The median of the rounds' ratios, with their spread."""
-    if len(ratios) == 1:
-        return f"{ratios[0]:.2f}"
-    return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    return spread(ratios, lambda ratio: f"{ratio:.2f}")
 
 
 def machine() -> Table:

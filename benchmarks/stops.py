@@ -8,7 +8,7 @@ The end of a call is when the model server saw its connection end: it is asked a
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
@@ -16,7 +16,7 @@ import httpx
 from ulid import ULID
 
 from benchmarks.instance import Instance, steward, until
-from benchmarks.report import Table, median, ms, p99, progress
+from benchmarks.report import Table, median, ms, p99, progress, s, spread
 from benchmarks.rpc_client import Deliveries, RpcClient
 
 HANGING = 64
@@ -32,29 +32,34 @@ BAR_S = 10.0
 
 async def run(rounds: int) -> Table:
     """Hang, stop and wait, so many times."""
-    accepted: list[float] = []
-    calls: list[float] = []
-    settled: list[float] = []
+    taken: list[tuple[list[float], list[float], list[float]]] = []
     async with AsyncExitStack() as stack:
         instance = await stack.enter_async_context(steward(max_open_tasks=256, model_timeout_s=HANGS_S))
         client, other = [await stack.enter_async_context(instance.client()) for _ in range(2)]
         await stack.enter_async_context(_coming_and_going(other))
         for number in range(rounds):
             progress(f"stops: round {number + 1} of {rounds}")
-            of_round = await _round(instance, client)
-            for figures, more in zip((accepted, calls, settled), of_round, strict=True):
-                figures += more
+            taken.append(await _round(instance, client))
+    accepted, calls, settled = zip(*taken, strict=True)
     rows = [
-        ("the stop is accepted", ms(median(accepted)), ms(p99(accepted)), ms(max(accepted)), ""),
-        ("its model call has ended", ms(median(calls)), ms(p99(calls)), ms(max(calls)), f"{BAR_S:.0f} s"),
-        ("the task is stopped", ms(median(settled)), ms(p99(settled)), ms(max(settled)), ""),
+        _row("the stop is accepted", accepted, ms),
+        _row("its model call has ended", calls, ms, f"{BAR_S:.0f} s"),
+        _row("the task is stopped", settled, s),
     ]
     notes = [
         f"{rounds} rounds of {HANGING} tasks that hang in a model call, stopped in random order, each as soon as the "
         f"one before is accepted, while {BESIDE} other tasks are in flight at any moment. From the moment the client "
-        "sends the stop.",
+        "sends the stop. Each figure is the median of the rounds' own, with the spread of the rounds.",
     ]
     return Table("(g) Stopping tasks that hang", ("until", "median", "p99", "largest", "bar"), rows, notes)
+
+
+def _row(
+    moment: str, rounds: Sequence[list[float]], show: Callable[[float], str], bar: str = ""
+) -> tuple[str, ...]:
+    """One moment: each figure of every round by itself, so that a round that was disturbed shows."""
+    figures = [spread([figure(of_round) for of_round in rounds], show) for figure in (median, p99, max)]
+    return moment, *figures, bar
 
 
 async def _round(instance: Instance, client: RpcClient) -> tuple[list[float], list[float], list[float]]:

@@ -1,7 +1,7 @@
 """What benchmarks print: ratios with their spread, and tables that Markdown shows (O16)."""
 
 from benchmarks.__main__ import LONG, SHORT
-from benchmarks.report import Table, machine, median, p99, times
+from benchmarks.report import Table, machine, median, ms, p99, s, spread, times
 
 
 def test_a_table_is_markdown() -> None:
@@ -16,6 +16,12 @@ def test_ratios_show_their_spread() -> None:
     """O16: one run's ratios, not absolute figures."""
     assert times([2.0]) == "2.00"
     assert times([3.0, 1.0, 2.0]) == "2.00 (1.00 to 3.00)"
+
+
+def test_rounds_show_their_spread() -> None:
+    """O16: a figure of several rounds says how far they were apart; that of one round is what it was."""
+    assert spread([0.5], ms) == "500.0 ms"
+    assert spread([3.0, 1.0, 2.0], s) == "2.0 s (1.0 s to 3.0 s)"
 
 
 def test_the_99th_percentile_of_few_values_is_the_largest() -> None:
