@@ -54,9 +54,7 @@ async def run(rounds: int) -> Table:
     return Table("(g) Stopping tasks that hang", ("until", "median", "p99", "largest", "bar"), rows, notes)
 
 
-def _row(
-    moment: str, rounds: Sequence[list[float]], show: Callable[[float], str], bar: str = ""
-) -> tuple[str, ...]:
+def _row(moment: str, rounds: Sequence[list[float]], show: Callable[[float], str], bar: str = "") -> tuple[str, ...]:
     """One moment: each figure of every round by itself, so that a round that was disturbed shows."""
     figures = [spread([figure(of_round) for of_round in rounds], show) for figure in (median, p99, max)]
     return moment, *figures, bar
