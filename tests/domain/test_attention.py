@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain.agent_profile import works
 from domain.attention import (
     AGENT_DISABLED,
     NOTIFICATIONS_OFF,
@@ -25,6 +26,7 @@ from domain.attention import (
     admit,
     at_deadline,
     first_attempt,
+    is_running,
     may_say,
 )
 from domain.attention_policy import policy_of
@@ -203,3 +205,29 @@ def test_news_is_held_to_the_mornings_wall_time_through_a_change_of_clocks(now: 
     assert at_deadline(just_before, held, None, seen=False, now=early) == Wait(morning, held=True)
     then = policy_of(settings, "twin", morning, agent_enabled=True)
     assert at_deadline(then, held, None, seen=False, now=morning) == Announce()
+
+
+@pytest.mark.parametrize("policy", [PLAIN, WINDOW, QUIET, replace(PLAIN, wanted=False)])
+@pytest.mark.parametrize("gone", [None, "message_gone"])
+def test_a_running_window_waits_whatever_else_is_the_case(policy: Policy, gone: str | None) -> None:
+    """N3, N13: so that a look at it may leave everything else unread."""
+    assert is_running(OPENED, NOW)
+    assert not is_running(OPENED, OPENED.deadline)
+    assert not is_running(HELD, NOW)
+    for seen in (False, True):
+        assert at_deadline(policy, OPENED, gone, seen=seen, now=NOW) == Wait(OPENED.deadline, held=False)
+
+
+@pytest.mark.parametrize(
+    ("agent_id", "known", "disabled", "expected"),
+    [
+        ("twin", False, False, True),
+        ("twin", True, False, True),
+        ("agent_1", True, False, True),
+        ("agent_1", True, True, False),
+        ("agent_1", False, False, False),
+    ],
+)
+def test_who_works(agent_id: str, known: bool, disabled: bool, expected: bool) -> None:
+    """N12: an agent that is known and not disabled, and twin, who needs no row."""
+    assert works(agent_id, known=known, disabled=disabled) is expected

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, event, update
 
 from domain.attention import OPEN_GROUPS
+from domain.notification import message_at
 from domain.refusal import Refused
 from store import agent_profiles, attention, attention_ends, attention_waking, seen
 from store.agent_profiles import Write
@@ -261,6 +262,41 @@ async def test_the_129th_agent_is_announced_at_once(plane: Plane) -> None:
     await look(plane, agents[0])
     await news(plane, agents[-1])
     assert [row.state for row in await groups(plane, agents[-1])] == ["sent", "open"]
+
+
+async def test_an_event_that_joins_costs_one_read_and_one_write(plane: Plane) -> None:
+    """N13: whatever the person has chosen; no entry of the outbox, no object of the session."""
+    await prefer(plane, aggregation_s=60, quiet_hours={"enabled": False, "timezone": "Europe/Berlin"})
+    agent_id = await agent(plane)
+    place = await news(plane, agent_id)
+    statements: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
+        statements.append(statement.split()[0])
+
+    async with plane.database.write(plane.scope) as tx:
+        event.listen(plane.database.engine.sync_engine, "before_cursor_execute", note)
+        try:
+            await attention.admit_event(tx, attention.Event(agent_id, place))
+            await tx.session.flush()
+        finally:
+            event.remove(plane.database.engine.sync_engine, "before_cursor_execute", note)
+        assert not tx.session.identity_map
+    assert statements == ["SELECT", "UPDATE"]
+    assert [row.count for row in await groups(plane, agent_id)] == [2]
+
+
+async def test_an_event_joins_past_what_its_session_holds(plane: Plane) -> None:
+    """N3: a group that was opened in the same transaction is counted on, and decided as it is stored."""
+    await prefer(plane, aggregation_s=60)
+    async with plane.database.write(plane.scope) as tx:
+        for seq in (1, 2, 3):
+            await attention.admit_event(tx, attention.Event("twin", message_at(plane.main_session_id, seq)))
+        found = await attention.open_group(tx, "twin")
+        assert found is not None
+        assert (found.count, found.seq) == (3, 3)
+    [group] = await groups(plane)
+    assert (group.count, group.generation, group.seq) == (3, 3, 3)
 
 
 async def test_two_events_at_once_are_one_group(plane: Plane) -> None:
