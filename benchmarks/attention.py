@@ -28,7 +28,8 @@ SCOPE = Scope("local", "personal")
 AGENTS = 100
 WINDOW_S = 5
 STORM = 10_000
-STORM_S = 60.0
+COME_WITHIN_S, STORM_S = 55.0, 60.0
+"""A little faster than the storm of N13, so that what is admitted within its minute was not just waited for."""
 BAR_S = 1.0
 
 
@@ -84,9 +85,9 @@ async def _after_storm(
         ("memory of host and worker grew by", f"{(_memory(instance) - before) / 1e6:.0f} MB", ""),
     ]
     notes = [
-        f"Spread over {AGENTS} agents in turn, {STORM / STORM_S:.0f} events a second, each in a unit of work of its "
-        "own.",
-        "Admitted means committed. A minute is the least that it can take: the last event comes at its end.",
+        f"Spread over {AGENTS} agents in turn, {STORM / COME_WITHIN_S:.0f} events a second, each in a unit of work of "
+        "its own. Admitted means committed.",
+        f"The last event comes after {COME_WITHIN_S:.0f} s, so it cannot take less.",
     ]
     return Table("(j) News: a storm", ("what", "measured", "bar"), rows, notes)
 
@@ -153,7 +154,7 @@ class _Storm:
 
 
 async def _storm(database: Database, session_id: str, agents: list[str]) -> _Storm:
-    """Let the events come, evenly over a minute, and wait until all are committed and all windows are announced."""
+    """Let the events come, evenly, and wait until all are committed and all windows are announced."""
     late: list[float] = []
 
     async def admitted(agent_id: str, moment: float) -> None:
@@ -163,7 +164,7 @@ async def _storm(database: Database, session_id: str, agents: list[str]) -> _Sto
     began, processor = time.perf_counter(), time.process_time()
     async with asyncio.TaskGroup() as events:
         for number in range(STORM):
-            moment = began + (number + 1) * STORM_S / STORM
+            moment = began + number * COME_WITHIN_S / STORM
             await asyncio.sleep(moment - time.perf_counter())
             events.create_task(admitted(agents[number % AGENTS], moment))
     took, spent = time.perf_counter() - began, time.process_time() - processor
