@@ -18,6 +18,7 @@ from ulid import ULID
 
 from store import sqlite_connection
 from store.shared_commit import SharedCommits
+from store.write_line import WriteLine
 
 BUSY_TIMEOUT_MS = 15_000
 
@@ -73,9 +74,9 @@ class Database:
         self.clock = clock
         self.ids = ids
         self._sessions = async_sessionmaker(self.engine, expire_on_commit=False, sync_session_class=_KeepingSession)
-        # SQLite waits for its write lock by sleeping with back-off; within a process a queue is fairer and faster, and
-        # those that queue share a commit.
-        self._shared = SharedCommits(self.engine, self._sessions) if self.sqlite else None
+        # SQLite waits for its write lock by sleeping with back-off. A queue is fairer and faster: of a process, where
+        # those that queue share a commit, and of processes.
+        self._shared = SharedCommits(self.engine, self._sessions, _line(self.engine)) if self.sqlite else None
 
     @asynccontextmanager
     async def write(self, scope: Scope) -> AsyncIterator[Transaction]:
@@ -117,6 +118,11 @@ def _lock_key(scope: Scope) -> int:
     return int.from_bytes(digest[:8], "big", signed=True)
 
 
+def _line(engine: AsyncEngine) -> WriteLine:
+    # Half of what SQLite waits: what follows is the wait of SQLite itself.
+    return WriteLine(engine.url.database, BUSY_TIMEOUT_MS / 2000)
+
+
 def _engine(url: str, sqlite: bool) -> AsyncEngine:
     if not sqlite:
         return create_async_engine(url, pool_size=10, max_overflow=10, pool_pre_ping=True, hide_parameters=True)
@@ -144,5 +150,5 @@ def _begin_sqlite(connection: Any) -> None:  # noqa: ANN401 - SQLAlchemy's event
         driver.begin_brief_read()
     elif not options.get("steward_write", False):
         connection.exec_driver_sql("BEGIN")
-    elif not driver.begin_write_at_once():
+    elif not driver.in_transaction and not driver.begin_write_at_once():
         connection.exec_driver_sql(sqlite_connection.BEGIN_WRITE)

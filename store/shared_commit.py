@@ -17,9 +17,11 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final, Literal
 
-from aiosqlite import Connection
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, async_sessionmaker
+
+from store.sqlite_connection import InlineConnection
+from store.write_line import WriteLine
 
 MOST: Final = 8
 """Units that share one transaction; other processes wait for the write lock as long as it lasts."""
@@ -28,7 +30,7 @@ MOST: Final = 8
 class _Shared:
     """One transaction: how many units have ended well in it, and when all of them are committed or none is."""
 
-    def __init__(self, connection: AsyncConnection, driver: Connection) -> None:
+    def __init__(self, connection: AsyncConnection, driver: InlineConnection) -> None:
         self.connection = connection
         self.driver = driver
         self.units = 0
@@ -45,15 +47,17 @@ class _Shared:
 class SharedCommits:
     """Gives the units of work of this process their turns, one after the other."""
 
-    def __init__(self, engine: AsyncEngine, sessions: async_sessionmaker[AsyncSession]) -> None:
+    def __init__(self, engine: AsyncEngine, sessions: async_sessionmaker[AsyncSession], line: WriteLine) -> None:
         """Nobody has a turn yet.
 
         Args:
-            engine: Begins with the write lock on connections with the option `steward_write`.
+            engine: Begins with the write lock, where it is not taken yet, on connections with `steward_write`.
             sessions: Makes the units' sessions.
+            line: Where this process waits for other ones.
         """
         self._engine = engine
         self._sessions = sessions
+        self._line = line
         self._busy = False
         self._waiting: deque[asyncio.Future[_Shared | None]] = deque()
         self._endings: set[asyncio.Task[None]] = set()
@@ -74,8 +78,9 @@ class SharedCommits:
         await asyncio.shield(shared.committed)
 
     async def rest(self) -> None:
-        """Wait until the transactions of cancelled units have ended too."""
+        """Wait until the transactions of cancelled units have ended too, and leave the line."""
         await asyncio.gather(*self._endings, return_exceptions=True)
+        self._line.close()
 
     async def _turn(self) -> _Shared:
         if self._busy:
@@ -100,9 +105,10 @@ class SharedCommits:
         connection = await self._engine.connect()
         try:
             connection = await connection.execution_options(steward_write=True)
-            _transaction = await connection.begin()
             driver = (await connection.get_raw_connection()).driver_connection
-            assert isinstance(driver, Connection)
+            assert isinstance(driver, InlineConnection)
+            await self._line.stand(driver.begin_write_at_once)
+            _transaction = await connection.begin()
             return _Shared(connection, driver)
         except BaseException:
             await asyncio.shield(self._ending(connection.close()))
