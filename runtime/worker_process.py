@@ -6,6 +6,7 @@ import socket
 from contextlib import AsyncExitStack
 
 import structlog
+from sqlalchemy.exc import InterfaceError, OperationalError
 
 from runtime.assembly import Parts, files_worker, open_parts, shared_worker
 from runtime.folders import prepare_folders
@@ -13,7 +14,7 @@ from runtime.settings import Settings
 from runtime.temporal_client import connect_within
 from runtime.temporal_namespace import ensure_namespace
 from store import schema, workers
-from store.database import Scope
+from store.database import Database, Scope
 
 HEARD_EVERY_S = 5.0
 TEMPORAL_WAIT_S = 3600.0
@@ -54,13 +55,17 @@ async def _serve(settings: Settings, parts: Parts) -> None:
         await stack.enter_async_context(shared_worker(client, parts))
         await stack.enter_async_context(files_worker(client, parts))
         log.info("worker_ready")
-        await _be_heard(settings, parts)
+        await be_heard(parts.database, Scope(settings.user_space, settings.product_domain))
 
 
-async def _be_heard(settings: Settings, parts: Parts) -> None:
-    scope = Scope(settings.user_space, settings.product_domain)
-    name = f"{socket.gethostname()}:{settings.user_space}:{settings.product_domain}"
+async def be_heard(database: Database, scope: Scope) -> None:
+    """Note every 5 s that this worker is alive, for ever; no outage of the database ends it (O10)."""
+    name = f"{socket.gethostname()}:{scope.user_space}:{scope.domain}"
     while True:
-        async with parts.database.write(scope) as tx:
-            await workers.heard(tx, name, "steward")
+        try:
+            async with database.write(scope) as tx:
+                await workers.heard(tx, name, "steward")
+        except (OperationalError, InterfaceError) as error:
+            # A full disk or a long lock passes; what runs here, an effect among it, must not end for a missed beat.
+            log.warning("worker_unheard", error=type(error.orig).__name__)
         await asyncio.sleep(HEARD_EVERY_S)
