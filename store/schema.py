@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
 
+from domain.refusal import refuse
 from store.database import Database
 
 if TYPE_CHECKING:
@@ -16,7 +17,11 @@ SCHEMA_LOCK = 7_302_026_111
 
 
 async def prepare(database: Database) -> None:
-    """Apply the migrations that are missing; processes that start together wait for each other."""
+    """Apply the migrations that are missing; processes that start together wait for each other.
+
+    Raises:
+        Refused: `invalid_params` when a newer version has migrated it; nothing is changed then.
+    """
     async with database.engine.connect() as connection:
         if database.sqlite:
             writing = await connection.execution_options(steward_write=True)
@@ -26,21 +31,37 @@ async def prepare(database: Database) -> None:
         else:
             writing = connection
             await writing.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SCHEMA_LOCK})
-        if not await writing.run_sync(_is_current):
+        stored = await writing.run_sync(_stored_revision)
+        if is_newer(stored):
+            raise refuse(
+                "invalid_params",
+                f"The database has schema {stored}, and this version of Steward knows only up to {newest_revision()}. "
+                "Start a newer version, or restore a backup from before the upgrade.",
+            )
+        if stored != newest_revision():
             await writing.run_sync(_upgrade)
         await writing.commit()
 
 
 def newest_revision() -> str:
     """The revision that this version's migrations lead to; they are numbered, and each follows the one before."""
-    return max(path.name for path in (MIGRATIONS / "versions").glob("[0-9]*.py")).partition("_")[0]
+    return max(_revisions())
 
 
-def _is_current(connection: Connection) -> bool:
-    """Most starts find it so, and need not wait for Alembic to be imported."""
+def is_newer(stored: str | None) -> bool:
+    """Whether a database's revision is one that this version has no migration for: it only goes forward (O12)."""
+    return stored is not None and stored not in _revisions()
+
+
+def _revisions() -> set[str]:
+    return {path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")}
+
+
+def _stored_revision(connection: Connection) -> str | None:
+    """Most starts find the newest one, and need not wait for Alembic to be imported."""
     if not inspect(connection).has_table("alembic_version"):
-        return False
-    return connection.scalars(text("SELECT version_num FROM alembic_version")).all() == [newest_revision()]
+        return None
+    return connection.scalar(text("SELECT version_num FROM alembic_version"))
 
 
 def _upgrade(connection: Connection) -> None:

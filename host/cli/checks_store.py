@@ -14,7 +14,7 @@ from host.cli.login_link import database_exists
 from runtime.settings import Settings
 from store.database import Database, Scope, Transaction
 from store.figures import Figures, figures, worker_heard
-from store.schema import MIGRATIONS
+from store.schema import MIGRATIONS, is_newer
 
 CLOCK_TOLERANCE_S: Final = 5.0
 STUCK_AFTER_S: Final = 60.0
@@ -34,7 +34,8 @@ async def check_database(settings: Settings) -> list[Finding]:
         newest = ScriptDirectory(str(MIGRATIONS)).get_current_head()
         if current != newest:
             words = f"{kind}: its schema is {current or 'missing'}, this version needs {newest}"
-            return [Finding("database", "failed", words, "Start `steward up` of this version; it migrates.")]
+            mend = "Start a newer version." if is_newer(current) else "Start `steward up` of this version; it migrates."
+            return [Finding("database", "failed", words, mend)]
         async with database.read(Scope(settings.user_space, settings.product_domain)) as tx:
             return [
                 Finding("database", "ok", f"{kind} answers; schema {current}"),

@@ -13,10 +13,11 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, event, func, select, text
 
+from domain.refusal import Refused
 from store import changes, outbox, spaces, workers
 from store.columns import UtcTime
 from store.database import Database, Scope
-from store.schema import alembic_config, newest_revision, prepare
+from store.schema import alembic_config, is_newer, newest_revision, prepare
 from store.tables import Table
 from store.tables_conversation import SessionRow, SpaceRow
 from store.tables_host import ChangeRow, OutboxRow, WorkerRow
@@ -40,6 +41,21 @@ async def test_the_schema_is_current_when_it_is_prepared(prepared_url: str) -> N
     await prepare(database)
     await database.close()
     assert newest_revision() == script.get_current_head() == stored
+
+
+async def test_a_database_of_a_newer_version_is_refused(prepared_url: str) -> None:
+    """O12: migrations only go forward; it is said in one line, a restart would not mend it, and nothing is changed."""
+    database = Database(prepared_url)
+    async with database.engine.begin() as connection:
+        await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(Refused) as refused:
+        await prepare(database)
+    async with database.engine.connect() as connection:
+        assert await connection.scalar(text("SELECT version_num FROM alembic_version")) == "9999"
+    await database.close()
+    assert refused.value.refusal.code == "invalid_params"
+    assert "schema 9999" in refused.value.refusal.message
+    assert (is_newer("9999"), is_newer(newest_revision()), is_newer(None)) == (True, False, False)
 
 
 PREPARERS, GOES = 4, 3
