@@ -61,7 +61,8 @@ def _stored_revision(connection: Connection) -> str | None:
     """Most starts find the newest one, and need not wait for Alembic to be imported."""
     if not inspect(connection).has_table("alembic_version"):
         return None
-    return connection.scalar(text("SELECT version_num FROM alembic_version"))
+    stored: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return stored
 
 
 def _upgrade(connection: Connection) -> None:
