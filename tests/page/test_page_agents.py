@@ -59,10 +59,19 @@ async def test_a_refused_agent_stays_in_its_form(stand_in: StandIn, open_page: O
 
 
 async def test_a_phone_shows_them_whole(stand_in: StandIn, open_page: OpenPage) -> None:
-    """O6: long names wrap, and nothing is wider than the screen."""
+    """O6: long names wrap, those of the switches for their news too; nothing is wider than the screen or its panel."""
     stand_in.profiles.append(
         {"agent_id": "agent_1", "name": "n" * 90, "instructions": "i" * 400, "enabled": False, "revision": 3}
     )
     page = await open_page("/#/settings/notifications", viewport={"width": 360, "height": 780})
     await expect(page.locator(".agents li")).to_have_count(2)
+    await expect(page.get_by_role("group", name="n" * 90)).to_be_visible()
+    assert await page.evaluate(_BEYOND_THEIR_PANEL) == []
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+_BEYOND_THEIR_PANEL = """() => [...document.querySelectorAll(".panel")].flatMap((panel) => {
+  const edge = panel.getBoundingClientRect().right;
+  const beyond = (inner) => inner.getBoundingClientRect().right > edge;
+  return [...panel.querySelectorAll("*")].filter(beyond).map((inner) => inner.tagName);
+})"""
