@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy.exc import InterfaceError, OperationalError
 from temporalio import activity
 
 from activities.heartbeat import beating
@@ -29,6 +28,7 @@ from domain.run import Bounds, Following, Place, RunKind, RunRef
 from domain.turn import TurnKind, TurnState
 from store import run_steps
 from store.database import Database, Transaction
+from store.outage import AWAY
 from store.task_progress import working
 from store.turns import turn_row
 
@@ -141,7 +141,7 @@ class _Progress:
 
     async def __call__(self) -> None:
         # A beat that cannot be shown is no reason to lose the answer that is being written.
-        with suppress(OperationalError, InterfaceError):
+        with suppress(*AWAY):
             async with self.database.write(scope_of(self.run)) as tx:
                 await working(tx, self.run, every=timedelta(seconds=10))
 

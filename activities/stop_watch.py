@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import structlog
-from sqlalchemy.exc import InterfaceError, OperationalError
 
 from activities.scopes import scope_of
 from domain.run import RunRef
 from store.database import Database
+from store.outage import AWAY
 from store.stopped_runs import stopped_among
 
 POLL_S = 0.5
@@ -49,7 +49,7 @@ class StopWatch:
         while self._events:
             # First of all a pause: who begins to watch has just read the rows, and most steps end within it.
             await asyncio.sleep(POLL_S)
-            with suppress(OperationalError, InterfaceError):
+            with suppress(*AWAY):
                 await self._look()
 
     async def _look(self) -> None:

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Final
 
 import structlog
-from sqlalchemy.exc import InterfaceError, OperationalError
 from temporalio.client import Client
 from temporalio.service import RPCError
 
@@ -19,6 +18,7 @@ from host.temporal_link import TemporalLink
 from store import automation_recovery
 from store.automation_runs import FiringRules
 from store.database import Database, Scope
+from store.outage import AWAY
 from store.tables_automations import AutomationRow
 
 EVERY_S: Final = 5.0
@@ -42,7 +42,7 @@ class AutomationCare:
         while True:
             try:
                 await self.look()
-            except (OperationalError, InterfaceError) as error:
+            except AWAY as error:
                 log.warning("automations_wait_for_database", error=type(error.orig).__name__)
             await asyncio.sleep(EVERY_S)
 
@@ -64,7 +64,7 @@ class AutomationCare:
         try:
             async with self._database.write(self._scope) as tx:
                 await automation_recovery.catch_up(tx, automation_id, self._rules)
-        except (OperationalError, InterfaceError):
+        except AWAY:
             raise
         except Exception as error:
             self._complain(automation_id, error)
@@ -88,7 +88,7 @@ async def remove_orphaned_schedules(
     while True:
         try:
             await remove(client)
-        except (RPCError, RuntimeError, OperationalError, InterfaceError, Refused) as error:
+        except (RPCError, RuntimeError, *AWAY, Refused) as error:
             log.info("orphaned_schedules_not_looked_for", error=type(error).__name__)
         else:
             return

@@ -6,12 +6,12 @@ import asyncio
 from typing import Final
 
 import structlog
-from sqlalchemy.exc import InterfaceError, OperationalError
 
 from adapters.file_access import FileAccessError
 from adapters.managed_files import ManagedFiles
 from store import attachments, attention_ends, automation_pruning, changes, outbox
 from store.database import Database, Scope
+from store.outage import AWAY
 
 EVERY_S: Final = 300.0
 FIRINGS_AT_ONCE: Final = 500
@@ -53,6 +53,6 @@ async def keep_house(database: Database, scope: Scope, files: ManagedFiles) -> N
     while True:
         try:
             await forget_old(database, scope, files)
-        except (OperationalError, InterfaceError, FileAccessError) as error:
+        except (*AWAY, FileAccessError) as error:
             log.warning("housekeeping_failed", error=type(error).__name__)
         await asyncio.sleep(EVERY_S)

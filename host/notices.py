@@ -3,7 +3,6 @@
 from typing import Final
 
 import structlog
-from sqlalchemy.exc import InterfaceError, OperationalError
 
 from domain.turn import TurnState
 from host.attention_observers import AttentionObservers
@@ -12,6 +11,7 @@ from host.live_replies import LiveReplies
 from host.pulse import Pulse
 from store import changes
 from store.database import Database, Scope
+from store.outage import AWAY
 
 PAGE: Final = 500
 UNENDED: Final = (TurnState.QUEUED.value, TurnState.RUNNING.value)
@@ -50,7 +50,7 @@ class Notices:
             try:
                 while await self.tell():
                     pass
-            except (OperationalError, InterfaceError) as error:
+            except AWAY as error:
                 log.warning("notices_wait_for_database", error=type(error.orig).__name__)
 
     async def tell(self) -> bool:

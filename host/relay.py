@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import structlog
-from sqlalchemy.exc import InterfaceError, OperationalError
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -19,6 +18,7 @@ from host.relay_calls import Unknown, relay
 from host.temporal_link import TemporalLink
 from store import outbox
 from store.database import Database, Scope
+from store.outage import AWAY
 from store.relay_queue import RelayEntry, admit, candidates
 
 BATCH: Final = 200
@@ -65,7 +65,7 @@ class Relay:
         while True:
             try:
                 through, went_well = await self.relay_due(client)
-            except (OperationalError, InterfaceError) as error:
+            except AWAY as error:
                 log.warning("relay_waits_for_database", error=type(error.orig).__name__)
                 through, went_well = False, False
             if not went_well:

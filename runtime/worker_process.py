@@ -6,7 +6,6 @@ import socket
 from contextlib import AsyncExitStack
 
 import structlog
-from sqlalchemy.exc import InterfaceError, OperationalError
 
 from runtime.assembly import Parts, files_worker, open_parts, shared_worker
 from runtime.folders import prepare_folders
@@ -15,6 +14,7 @@ from runtime.temporal_client import connect_within
 from runtime.temporal_namespace import ensure_namespace
 from store import schema, workers
 from store.database import Database, Scope
+from store.outage import AWAY
 
 HEARD_EVERY_S = 5.0
 TEMPORAL_WAIT_S = 3600.0
@@ -65,7 +65,7 @@ async def be_heard(database: Database, scope: Scope) -> None:
         try:
             async with database.write(scope) as tx:
                 await workers.heard(tx, name, "steward")
-        except (OperationalError, InterfaceError) as error:
+        except AWAY as error:
             # A full disk or a long lock passes; what runs here, an effect among it, must not end for a missed beat.
             log.warning("worker_unheard", error=type(error.orig).__name__)
         await asyncio.sleep(HEARD_EVERY_S)

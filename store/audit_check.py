@@ -82,9 +82,7 @@ async def _head(tx: Transaction) -> _Head:
 async def _rows(tx: Transaction) -> AsyncIterator[AuditRow]:
     last: int | None = None
     while True:
-        query = select(AuditRow).where(
-            AuditRow.user_space == tx.scope.user_space, AuditRow.domain == tx.scope.domain
-        )
+        query = select(AuditRow).where(AuditRow.user_space == tx.scope.user_space, AuditRow.domain == tx.scope.domain)
         if last is not None:
             query = query.where(AuditRow.sequence > last)
         page = (await tx.session.scalars(query.order_by(AuditRow.sequence).limit(PAGE))).all()

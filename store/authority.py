@@ -112,9 +112,7 @@ async def authority_of(
     return Standing(Authorization(Answer.ALLOW), grant)
 
 
-async def held_grant(
-    tx: Transaction, task: TaskRow, provider: str, wanted: Execution
-) -> tuple[GrantRow | None, str]:
+async def held_grant(tx: Transaction, task: TaskRow, provider: str, wanted: Execution) -> tuple[GrantRow | None, str]:
     """The grant a task would do this under, or why it has none: one of its own for these instructions, else a derived.
 
     A task may hold several, one for each request (A10): any that covers the effect will do, and a newer one takes

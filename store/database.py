@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from ulid import ULID
 
 from store import sqlite_connection
+from store.outage import connected, connecting
 from store.shared_commit import SharedCommits
 from store.write_line import WriteLine
 
@@ -85,7 +86,7 @@ class Database:
             async with self._shared.session() as session:
                 yield Transaction(session, scope, self.clock(), self.ids)
             return
-        async with self._sessions() as session, session.begin():
+        async with self._session() as session:
             await session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _lock_key(scope)})
             now = await session.scalar(text("SELECT clock_timestamp()")) or self.clock()
             yield Transaction(session, scope, now, self.ids)
@@ -93,7 +94,7 @@ class Database:
     @asynccontextmanager
     async def read(self, scope: Scope) -> AsyncIterator[Transaction]:
         """A transaction that only reads; its view does not change while it lasts on SQLite."""
-        async with self._sessions() as session, session.begin():
+        async with self._session() as session:
             yield Transaction(session, scope, self.clock(), self.ids)
 
     @asynccontextmanager
@@ -102,9 +103,17 @@ class Database:
 
         On SQLite it holds the event loop while it runs, and costs a fraction of what a thread would.
         """
-        async with self._sessions() as session, session.begin():
-            _connection = await session.connection(execution_options={"steward_brief": True})
+        async with self._session(steward_brief=True) as session:
             yield Transaction(session, scope, self.clock(), self.ids)
+
+    @asynccontextmanager
+    async def _session(self, **options: bool) -> AsyncIterator[AsyncSession]:
+        """A session with its connection, whose loss is an `OperationalError`."""
+        with connected():
+            async with self._sessions() as session, session.begin():
+                with connecting():
+                    _connection = await session.connection(execution_options=options)
+                yield session
 
     async def close(self) -> None:
         """Close all connections."""

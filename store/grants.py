@@ -149,4 +149,3 @@ async def _record(tx: Transaction, kind: str, grant: GrantRow, principal: str, *
     changes.notify(tx, "grants")
     details = {"provider": grant.provider, "task_id": grant.task_id, "proposal_id": grant.proposal_id}
     await audit.record(tx, kind, grant.grant_id, verdict, principal=principal, details=details)
-

@@ -1,12 +1,15 @@
 """Bringing the database to the current schema (O12): Alembic, forward only, one process at a time."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.refusal import refuse
 from store.database import Database
+from store.outage import AWAY, connected, connecting
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -21,16 +24,15 @@ async def prepare(database: Database) -> None:
 
     Raises:
         Refused: `invalid_params` when a newer version has migrated it; nothing is changed then.
+            `orchestrator_unavailable` when the database cannot be used now.
     """
-    async with database.engine.connect() as connection:
-        if database.sqlite:
-            writing = await connection.execution_options(steward_write=True)
-            # Begun here, all of it is one transaction: Alembic would end its own after each migration on SQLite, and
-            # another process would get between two of them.
-            _ = await writing.begin()
-        else:
-            writing = connection
-            await writing.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SCHEMA_LOCK})
+    async with AsyncExitStack() as stack:
+        try:
+            with connected(), connecting():
+                writing = await _begun(database, stack)
+        except AWAY as error:
+            words = f"The database cannot be used now ({type(error.orig).__name__}). Is it there, and is there room?"
+            raise refuse("orchestrator_unavailable", words) from error
         stored = await writing.run_sync(_stored_revision)
         if is_newer(stored):
             raise refuse(
@@ -41,6 +43,19 @@ async def prepare(database: Database) -> None:
         if stored != newest_revision():
             await writing.run_sync(_upgrade)
         await writing.commit()
+
+
+async def _begun(database: Database, stack: AsyncExitStack) -> AsyncConnection:
+    """A connection that alone may change the schema."""
+    connection = await stack.enter_async_context(database.engine.connect())
+    if database.sqlite:
+        writing = await connection.execution_options(steward_write=True)
+        # Begun here, all of it is one transaction: Alembic would end its own after each migration on SQLite, and
+        # another process would get between two of them.
+        _ = await writing.begin()
+        return writing
+    await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SCHEMA_LOCK})
+    return connection
 
 
 def newest_revision() -> str:

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -49,14 +50,14 @@ class PostgresServer:
         try:
             self._start_server()
         except BaseException:
-            self._stop_server()
+            self.stop()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._stop_server()
+        self.stop()
 
     def _start_server(self) -> None:
         if self._user is not None:
@@ -74,9 +75,10 @@ class PostgresServer:
         self._process = self._start([program, "-D", str(data), *options], subprocess.DEVNULL)
         self._wait_ready()
 
-    def _stop_server(self) -> None:
+    def stop(self) -> None:
+        """Stop it without waiting for its clients; harmless when it has stopped."""
         if self._process is not None:
-            self._process.terminate()
+            self._process.send_signal(signal.SIGINT)
             try:
                 self._process.wait(10)
             except subprocess.TimeoutExpired:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import structlog
-from sqlalchemy.exc import InterfaceError, OperationalError
 
 from domain.limits import ATTACHMENT_BYTES, ATTACHMENTS, TEXT_BYTES
 from domain.refusal import Refused, accepted, refuse
@@ -22,6 +21,7 @@ from host.rpc.errors import INTERNAL_ERROR, REFUSED, error_object, of_refusal
 from host.rpc.framing import MAX_FRAME_BYTES, Request
 from host.rpc.peer import Peer
 from host.services import Services
+from store.outage import AWAY
 from store.questions import Settlement
 
 LOCAL_ONLY: Final = "Local settings are available on localhost only"
@@ -47,7 +47,7 @@ async def answer(services: Services, peer: Peer, request: Request, permission: F
         return _failed(request, of_refusal(refused.refusal))
     except Revoked:
         return _failed(request, error_object(REFUSED, "This call was cancelled before it was accepted.", "cancelled"))
-    except (OperationalError, InterfaceError) as error:
+    except AWAY as error:
         log.warning("database_unavailable", error=type(error.orig).__name__)
         words = "The database does not answer; nothing was accepted. Try again."
         return _failed(request, error_object(REFUSED, words, "orchestrator_unavailable"))
