@@ -89,8 +89,8 @@ def profile_view(row: AgentProfileRow) -> Json:
 
 async def create(
     tx: Transaction, name: str, instructions: str, model: str | None, write: Write
-) -> tuple[ReceiptRow, AgentProfileRow]:
-    """Make an agent, or return the one of the same request.
+) -> tuple[ReceiptRow, AgentProfileRow | None]:
+    """Make an agent, or return the one of the same request: None when it has been deleted since (I2).
 
     Raises:
         Refused: `invalid_params` (a limit, or more than 199 agents), `request_id_conflict`.
@@ -98,7 +98,7 @@ async def create(
     content = {"name": name, "instructions": instructions, "model": model}
     earlier = await receipts.repeated(tx, write.request_id, CREATE, content)
     if earlier is not None:
-        return earlier, await profile_row(tx, earlier.subject_id or "")
+        return earlier, await _row(tx, earlier.subject_id or "")
     accepted(check_name(name))
     accepted(check_instructions(instructions))
     accepted(check_model(model, write.task_model))
@@ -127,8 +127,10 @@ class ProfileChange:
 
 async def update(
     tx: Transaction, agent_id: str, expected_revision: int, change: ProfileChange, write: Write
-) -> tuple[ReceiptRow, AgentProfileRow]:
+) -> tuple[ReceiptRow, AgentProfileRow | None]:
     """Change an agent; `enabled` takes a disabled one back into work. Twin gets its row by the first change.
+
+    A repeated request has the agent as it is now: None when it has been deleted since (I2).
 
     Raises:
         Refused: `not_found`, `revision_conflict`, `invalid_params`, `request_id_conflict`.
@@ -139,7 +141,7 @@ async def update(
     }  # fmt: skip
     earlier = await receipts.repeated(tx, write.request_id, UPDATE, content)
     if earlier is not None:
-        return earlier, await profile_row(tx, agent_id)
+        return earlier, await _row(tx, agent_id)
     row = await _at_revision(tx, agent_id, expected_revision)
     if change.name is not None:
         row.name = accepted(check_name(change.name))
@@ -156,8 +158,11 @@ async def update(
 
 async def disable(
     tx: Transaction, agent_id: str, expected_revision: int, write: Write
-) -> tuple[ReceiptRow, AgentProfileRow]:
+) -> tuple[ReceiptRow, AgentProfileRow | None]:
     """Disable an agent: it is given no new tasks, and what it has to say late is not announced (N12).
+
+    Returns:
+        As `update`.
 
     Raises:
         Refused: as `update`; `invalid_params` for twin.
@@ -165,7 +170,7 @@ async def disable(
     content = {"agent_id": agent_id, "expected_revision": expected_revision}
     earlier = await receipts.repeated(tx, write.request_id, DISABLE, content)
     if earlier is not None:
-        return earlier, await profile_row(tx, agent_id)
+        return earlier, await _row(tx, agent_id)
     _may_end(agent_id)
     row = await _at_revision(tx, agent_id, expected_revision)
     row.disabled_at = row.disabled_at or tx.now

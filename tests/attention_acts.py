@@ -29,7 +29,9 @@ async def agent(plane: Plane, name: str = "Aide", instructions: str = "") -> str
     """An agent of the person; its id."""
     async with plane.database.write(plane.scope) as tx:
         write = Write(plane.request_id(), "owner", "offline")
-        return (await agent_profiles.create(tx, name, instructions, None, write))[1].agent_id
+        _, made = await agent_profiles.create(tx, name, instructions, None, write)
+        assert made is not None
+        return made.agent_id
 
 
 async def many_agents(plane: Plane, count: int) -> list[str]:

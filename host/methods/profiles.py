@@ -11,6 +11,8 @@ from host.rpc.params import LARGEST, Id, NoParams, Params
 from host.services import Services
 from store import agent_profiles, views
 from store.agent_profiles import ProfileChange, Write
+from store.tables_attention import AgentProfileRow
+from store.tables_host import ReceiptRow
 
 Revision = Annotated[int, Field(ge=0, le=LARGEST)]
 
@@ -54,7 +56,7 @@ async def create(services: Services, call: Call[ProfileCreate]) -> Result:
         receipt, row = await agent_profiles.create(
             tx, wanted.name, wanted.instructions, wanted.model, _write(services, call)
         )
-        return agent_profiles.profile_view(row) | {"receipt": views.receipt_view(receipt)}
+        return _answer(receipt, row)
 
 
 async def update(services: Services, call: Call[ProfileUpdate]) -> Result:
@@ -65,7 +67,7 @@ async def update(services: Services, call: Call[ProfileUpdate]) -> Result:
         receipt, row = await agent_profiles.update(
             tx, wanted.agent_id, wanted.expected_revision, change, _write(services, call)
         )
-        return agent_profiles.profile_view(row) | {"receipt": views.receipt_view(receipt)}
+        return _answer(receipt, row)
 
 
 async def disable(services: Services, call: Call[ProfileOnly]) -> Result:
@@ -75,7 +77,7 @@ async def disable(services: Services, call: Call[ProfileOnly]) -> Result:
         receipt, row = await agent_profiles.disable(
             tx, wanted.agent_id, wanted.expected_revision, _write(services, call)
         )
-        return agent_profiles.profile_view(row) | {"receipt": views.receipt_view(receipt)}
+        return _answer(receipt, row)
 
 
 async def delete(services: Services, call: Call[ProfileOnly]) -> Result:
@@ -84,6 +86,12 @@ async def delete(services: Services, call: Call[ProfileOnly]) -> Result:
     async with services.admission(call) as tx:
         receipt = await agent_profiles.delete(tx, wanted.agent_id, wanted.expected_revision, _write(services, call))
         return {"receipt": views.receipt_view(receipt)}
+
+
+def _answer(receipt: ReceiptRow, row: AgentProfileRow | None) -> Result:
+    """The agent as it is now, and the receipt; of a request that is repeated after its deletion the receipt alone."""
+    shown = {} if row is None else agent_profiles.profile_view(row)
+    return shown | {"receipt": views.receipt_view(receipt)}
 
 
 def _write(services: Services, call: Call[ProfileCreate] | Call[ProfileUpdate] | Call[ProfileOnly]) -> Write:

@@ -21,6 +21,7 @@ async def change(plane: Plane, agent_id: str, revision: int, **wanted: object) -
     async with plane.database.write(plane.scope) as tx:
         made = ProfileChange(**wanted)  # type: ignore[arg-type]
         _, row = await agent_profiles.update(tx, agent_id, revision, made, write(plane))
+        assert row is not None
         return agent_profiles.profile_view(row)
 
 
@@ -46,6 +47,8 @@ async def test_an_agent_is_made_once_per_request_and_changed_at_its_revision(pla
         _, made = await agent_profiles.create(tx, "Aide", "Help.", "offline", write(plane, "make"))
     async with plane.database.write(plane.scope) as tx:
         _, again = await agent_profiles.create(tx, "Aide", "Help.", "offline", write(plane, "make"))
+        assert made is not None
+        assert again is not None
         assert again.agent_id == made.agent_id
         with pytest.raises(Refused, match="request_id_conflict"):
             await agent_profiles.create(tx, "Other", "Help.", None, write(plane, "make"))
@@ -90,3 +93,21 @@ async def test_agents_are_bounded(plane: Plane) -> None:
     assert refused.value.refusal.details["limit"] == PROFILES
     async with plane.database.read(plane.scope) as tx:
         assert len((await agent_profiles.profiles_view(tx))["items"]) == PROFILES + 1
+
+
+async def test_a_request_that_is_repeated_after_a_deletion_has_its_receipt(plane: Plane) -> None:
+    """I2: what was accepted stays accepted, and makes nothing anew."""
+    async def acts() -> list[tuple[str | None, bool]]:
+        async with plane.database.write(plane.scope) as tx:
+            made, row = await agent_profiles.create(tx, "Aide", "Help.", None, write(plane, "make"))
+            agent_id = made.subject_id or ""
+            changed, new = await agent_profiles.update(tx, agent_id, 1, ProfileChange(name="X"), write(plane, "change"))
+            off, ended = await agent_profiles.disable(tx, agent_id, 2, write(plane, "disable"))
+            await agent_profiles.delete(tx, agent_id, 3, write(plane, "delete"))
+        return [(made.request_id, row is None), (changed.request_id, new is None), (off.request_id, ended is None)]
+
+    names = ["make", "change", "disable"]
+    assert await acts() == [(name, False) for name in names]
+    assert await acts() == [(name, True) for name in names]
+    async with plane.database.read(plane.scope) as tx:
+        assert [each["agent_id"] for each in (await agent_profiles.profiles_view(tx))["items"]] == ["twin"]

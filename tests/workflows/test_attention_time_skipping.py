@@ -102,7 +102,9 @@ async def desk(skipping: tuple[Rig, SkippedTime]) -> Desk:
     rig, skipped = skipping
     async with rig.parts.database.write(rig.scope) as tx:
         write = Write(f"agent:{ULID()}", "owner", "fake-model")
-        agent_id = (await agent_profiles.create(tx, "Aide", "", None, write))[1].agent_id
+        _, made = await agent_profiles.create(tx, "Aide", "", None, write)
+        assert made is not None
+        agent_id = made.agent_id
     desk = Desk(rig, skipped, agent_id)
     await desk.prefer(notifications={"enabled": True}, quiet_hours={"enabled": False}, aggregation_s=0)
     return desk
