@@ -290,6 +290,10 @@ async def test_a_browser_subscribes_and_ends_it(stand_in: StandIn, open_page: Op
     await page.reload()
     await eventually(lambda: len(stand_in.subscriptions) == 1, "a host that had given it up is told of it again")
     await expect(state).to_contain_text("This browser is notified.")
+    await page.evaluate("localStorage.removeItem('steward.push')")
+    await page.reload()
+    await expect(state).to_contain_text("This browser is notified.")
+    assert len(stand_in.subscriptions) == 1, "a page that was closed before the host had answered knows it again"
     await page.evaluate("delete sessionStorage.subscribed")
     await page.reload()
     await eventually(lambda: stand_in.subscriptions == {}, "a browser that lost it gives it up on the host")

@@ -40,11 +40,12 @@ export class BrowserPush {
   }
 
   // Reads what holds in the browser. One that is subscribed is named to the host again once, so that a host that had
-  // given it up knows it; one that lost its subscription is given up on the host.
+  // given it up knows it, and so does a page that was closed before the host had answered; one that lost its
+  // subscription is given up on the host.
   async look() {
     const registration = await this.#registration().catch(() => null);
     this.#subscription = (await registration?.pushManager.getSubscription().catch(() => null)) ?? null;
-    if (remembered() && !this.#told) {
+    if ((this.#subscription || remembered()) && !this.#told) {
       this.#told = true;
       await (this.#subscription ? this.#name() : this.#giveUp()).catch(() => (this.#told = false));
     }
